@@ -32,6 +32,9 @@ pub struct ColumnDef {
     /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
     #[serde(default)]
     pub digits: Option<FloatDigits>,
+    /// The width that is shown: of `TINYINT(1)`, which clients take for a truth value.
+    #[serde(default)]
+    pub display_width: Option<u8>,
     pub nullable: bool,
     pub default: Option<DefaultValue>,
     pub auto_increment: bool,
@@ -41,15 +44,17 @@ pub struct ColumnDef {
 impl ColumnDef {
     /// The type as it was declared.
     pub fn declared_type(&self) -> String {
-        match self.digits {
-            Some(digits) => format!("{}{digits}", self.ty),
-            None => self.ty.to_string(),
+        match (self.ty, self.digits, self.display_width) {
+            (SqlType::Unsigned(number), Some(digits), _) => number.declared(&digits.to_string()),
+            (ty, Some(digits), _) => format!("{ty}{digits}"),
+            (ty, None, Some(width)) => format!("{ty}({width})"),
+            (ty, None, None) => ty.to_string(),
         }
     }
 
     /// A value of the column as a client sees it; `None` for NULL.
     pub fn shown(&self, value: &Value) -> Option<String> {
-        value.to_text_with(self.ty.fsp(), self.digits.map(|d| d.scale))
+        self.ty.shown_text(value, self.digits.map(|d| d.scale))
     }
 }
 

@@ -80,7 +80,7 @@ impl Printer<'_> {
         match expr {
             Expr::Column(id) => (self.name)(*id),
             Expr::Literal { value: Value::Bool(b), .. } => b.to_string(),
-            Expr::Literal { value, .. } => value.to_string(),
+            Expr::Literal { value, ty } => ty.shown(value).unwrap_or(Value::Null).to_string(),
             Expr::Parameter { .. } => "?".into(),
             Expr::Cast { arg, ty } => format!("cast({} as {})", self.expr(arg), cast_name(*ty)),
             Expr::Compare { op, left, right } => {

@@ -18,6 +18,8 @@ pub struct ColumnInfo {
     pub decimals: Option<u8>,
     /// Characters that the integers of a computed column have at most; `None`: as many as its type has.
     pub length: Option<u32>,
+    /// See [`muster_algebra::ColumnDef::display_width`].
+    pub display_width: Option<u8>,
     pub nullable: bool,
     /// True for a column of a table that is NOT NULL and has no default.
     pub no_default: bool,
@@ -32,7 +34,7 @@ pub struct ColumnInfo {
 impl ColumnInfo {
     /// A value of the column as the text protocol shows it; `None` for NULL.
     pub fn shown(&self, value: &Value) -> Option<String> {
-        value.to_text_with(self.ty.fsp(), self.decimals)
+        self.ty.shown_text(value, self.decimals)
     }
 }
 

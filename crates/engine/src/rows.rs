@@ -19,6 +19,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         ty,
         decimals: None,
         length: None,
+        display_width: None,
         nullable,
         no_default: false,
         computed: true,

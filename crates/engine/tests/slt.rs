@@ -158,9 +158,11 @@ files! {
     create_table_select
     databases
     decimals
+    declared_types
     delete
     duplicate_subqueries
     early_stop
+    enum_set
     explain_changes
     expressions
     floats
@@ -185,6 +187,7 @@ files! {
     load
     load_rows
     no_primary_key
+    number_attributes
     numbers
     replace
     show
@@ -199,4 +202,5 @@ files! {
     update
     variables
     views
+    year_bit
 }

@@ -241,11 +241,15 @@ impl Evaluator<'_> {
 
     /// The value in the shape that type `ty` has: results of functions and of CASE.
     fn conform(&mut self, value: Value, from: Option<SqlType>, ty: SqlType) -> Value {
+        let ty = ty.stored_type();
         let fits = match (&value, ty) {
             (Value::Null, _) | (_, SqlType::Null) => true,
             (Value::Bool(_), SqlType::Bool) => true,
             (Value::Int(_), SqlType::Int { unsigned: false, .. }) => true,
             (Value::UInt(_), SqlType::Int { unsigned: true, .. }) => true,
+            (Value::UInt(_), SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }) => {
+                from == Some(ty)
+            }
             (Value::Decimal(d), SqlType::Decimal { scale, .. }) => d.scale == scale,
             (Value::Double(_), SqlType::Double) | (Value::Float(_), SqlType::Float) => true,
             (Value::Date(_), SqlType::Date) | (Value::Time(_), SqlType::Time { .. }) => true,

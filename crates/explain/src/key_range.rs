@@ -1,7 +1,7 @@
 //! The part of an index that a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
 
 use muster_algebra::Scan;
-use muster_types::{KeyInterval, KeyPart, KeyRange, Value};
+use muster_types::{KeyInterval, KeyPart, KeyRange, SqlType, Value};
 use std::ops::Bound;
 
 /// More ranges or intervals than these are only counted.
@@ -42,17 +42,26 @@ impl Parts<'_> {
         }
     }
 
+    /// A value of a part: of an ENUM its text.
+    fn value(&self, i: usize, value: &Value) -> String {
+        let ty = self.parts.get(i).map(|part| self.scan.table.columns[part.column].ty);
+        match ty {
+            Some(ty @ (SqlType::Enum(_) | SqlType::Set(_))) => ty.shown(value).unwrap_or(Value::Null).to_string(),
+            _ => value.to_string(),
+        }
+    }
+
     /// `5 <= a < 9`: bounds in the order of the key.
     fn interval(&self, i: usize, lower: Bound<&Value>, upper: Bound<&Value>) -> String {
         if let (Bound::Included(a), Bound::Included(b)) = (lower, upper)
             && a == b
         {
-            return format!("{} = {a}", self.name(i));
+            return format!("{} = {}", self.name(i), self.value(i, a));
         }
         let descending = self.parts.get(i).is_some_and(|p| p.descending);
         let (low, high) = if descending { (upper, lower) } else { (lower, upper) };
-        let low = signed(low).map(|(v, sign)| format!("{v} {sign} ")).unwrap_or_default();
-        let high = signed(high).map(|(v, sign)| format!(" {sign} {v}")).unwrap_or_default();
+        let low = signed(low).map(|(v, sign)| format!("{} {sign} ", self.value(i, v))).unwrap_or_default();
+        let high = signed(high).map(|(v, sign)| format!(" {sign} {}", self.value(i, v))).unwrap_or_default();
         format!("{low}{}{high}", self.name(i))
     }
 }
@@ -91,7 +100,7 @@ fn range_text(scan: &Scan, range: &KeyRange) -> String {
     let limit =
         [(lower, lower_in), (upper, upper_in)].map(|(v, included)| v.len() - (!included && !v.is_empty()) as usize);
     let same = (0..limit[0].min(limit[1])).take_while(|i| lower[*i] == upper[*i]).count();
-    terms.extend((0..same).map(|i| format!("{} = {}", parts.name(i), lower[i])));
+    terms.extend((0..same).map(|i| format!("{} = {}", parts.name(i), parts.value(i, &lower[i]))));
     let (lower, upper) = (&lower[same..], &upper[same..]);
     if lower.len() <= 1 && upper.len() <= 1 {
         fn bound(values: &[Value], included: bool) -> Bound<&Value> {
@@ -109,7 +118,7 @@ fn range_text(scan: &Scan, range: &KeyRange) -> String {
         let mut row = |bound: &[Value], sign: &str| {
             if !bound.is_empty() {
                 let names: Vec<String> = (same..same + bound.len()).map(|i| parts.name(i)).collect();
-                let values: Vec<String> = bound.iter().map(Value::to_string).collect();
+                let values: Vec<String> = (same..).zip(bound).map(|(i, v)| parts.value(i, v)).collect();
                 terms.push(format!("({}) {sign} ({})", names.join(","), values.join(",")));
             }
         };

@@ -16,6 +16,7 @@ fn table(name: &str) -> Arc<TableDef> {
         nullable: false,
         default: None,
         auto_increment: false,
+        display_width: None,
         digits: None,
         comment: String::new(),
     };

@@ -20,7 +20,7 @@ use muster_types::{
     BytesKind, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     sql_type::DECIMAL64_MAX_PRECISION,
-    store::{StoreFault, Unfit, decimal_max, number, temporal, text},
+    store::{StoreFault, StoredType, Unfit, decimal_max, is_negative_number, number, store_text, temporal, text},
 };
 use std::sync::Arc;
 
@@ -93,7 +93,8 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
             })
         };
     }
-    Ok(match column.ty {
+    let refuses_negative = matches!(column.ty, SqlType::Unsigned(_));
+    Ok(match column.ty.stored_type() {
         SqlType::Int { width, unsigned } => {
             let range = int_range(width, unsigned);
             match arrow_type(&column.ty) {
@@ -112,23 +113,25 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
             if precision <= DECIMAL64_MAX_PRECISION {
                 // At most 18 digits: the largest value fits.
                 let narrow = |n: i128| n as i64;
-                let parse =
-                    |text: &[u8]| number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
+                let parse = |text: &[u8]| {
+                    let stored = number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
+                    signed(stored, refuses_negative, text)
+                };
                 let array = converter.primitive::<Decimal64Type>(problems, Some(0), parse);
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             } else {
-                let array =
-                    converter.primitive::<Decimal128Type>(problems, Some(0), |text| number::decimal(text, scale, max));
+                let array = converter.primitive::<Decimal128Type>(problems, Some(0), |text| {
+                    signed(number::decimal(text, scale, max), refuses_negative, text)
+                });
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             }
         }
         SqlType::Float => converter.numbers::<Float32Type>(problems, 0.0, |text| {
             let narrow = |x: f64| x as f32;
-            number::float(text, f32::MAX as f64, column.digits).map(narrow).map_err(|unfit| unfit.map(narrow))
+            let stored = signed(number::float(text, f32::MAX as f64, column.digits), refuses_negative, text);
+            stored.map(narrow).map_err(|unfit| unfit.map(narrow))
         }),
-        SqlType::Double => {
-            converter.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX, column.digits))
-        }
+        SqlType::Double => converter.doubles(problems, refuses_negative),
         SqlType::Date => Arc::new(converter.primitive::<Date32Type>(problems, None, temporal::date)),
         SqlType::DateTime { fsp } => {
             Arc::new(converter.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))
@@ -141,8 +144,28 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
-        SqlType::Bool | SqlType::Null => return Err(SqlError::internal("no column has this type")),
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => converter.named(problems),
+        SqlType::Bool | SqlType::Null | SqlType::Unsigned(_) => {
+            return Err(SqlError::internal("no column has this type"));
+        }
     })
+}
+
+/// The number that a column stores; of an UNSIGNED one, which refuses negative numbers, zero instead.
+fn signed<N: Default>(stored: Result<N, Unfit<N>>, refuses_negative: bool, text: &[u8]) -> Result<N, Unfit<N>> {
+    match stored {
+        Ok(_) | Err(Unfit { instead: Some(_), .. }) if refuses_negative && is_negative_number(text) => {
+            Err(Unfit { fault: StoreFault::OutOfRange, instead: Some(N::default()) })
+        }
+        other => other,
+    }
+}
+
+fn unsigned(value: &Value) -> u64 {
+    match value {
+        Value::UInt(number) => *number,
+        _ => 0,
+    }
 }
 
 /// Converts the fields of one column to an Arrow array of the column's type.
@@ -160,6 +183,30 @@ impl ColumnConverter<'_> {
         parse: impl Fn(&[u8]) -> Result<T::Native, Unfit<T::Native>>,
     ) -> ArrayRef {
         Arc::new(self.primitive::<T>(problems, Some(zero), parse))
+    }
+
+    fn doubles(&self, problems: &mut Problems, refuses_negative: bool) -> ArrayRef {
+        self.numbers::<Float64Type>(problems, 0.0, |text| {
+            signed(number::float(text, f64::MAX, self.column.digits), refuses_negative, text)
+        })
+    }
+
+    /// Numbers of an ENUM, SET, YEAR or BIT column.
+    fn named(&self, problems: &mut Problems) -> ArrayRef {
+        let stored = StoredType { ty: self.column.ty, digits: None, zone: self.column.time_zone };
+        let parse = |text: &[u8]| match store_text(text, stored) {
+            Ok(value) => Ok(unsigned(&value)),
+            Err(unfit) => Err(unfit.map(|value| unsigned(&value))),
+        };
+        match arrow_type(&self.column.ty) {
+            DataType::UInt8 => self.numbers::<UInt8Type>(problems, 0, |text| {
+                parse(text).map(|n| n as u8).map_err(|unfit| unfit.map(|n| n as u8))
+            }),
+            DataType::UInt16 => self.numbers::<UInt16Type>(problems, 0, |text| {
+                parse(text).map(|n| n as u16).map_err(|unfit| unfit.map(|n| n as u16))
+            }),
+            _ => self.numbers::<UInt64Type>(problems, 0, parse),
+        }
     }
 
     /// `zero`: what IGNORE stores for a NULL in a NOT NULL column.

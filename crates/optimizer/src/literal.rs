@@ -33,6 +33,20 @@ fn int_bounds(width: IntWidth, unsigned: bool) -> (i128, i128) {
     if unsigned { (0, (1i128 << bits) - 1) } else { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) }
 }
 
+/// Doubles below are whole numbers exactly.
+const EXACT_INTEGERS: f64 = (1u64 << 53) as f64;
+
+/// The largest number that a column of one of these four types can hold.
+fn largest_number(ty: SqlType) -> Option<u64> {
+    Some(match ty {
+        SqlType::Enum(members) => members.names().len() as u64,
+        SqlType::Set(members) => members.all_bits(),
+        SqlType::Year => u16::MAX.into(),
+        SqlType::Bit { width } => u64::MAX >> (64 - u32::from(width.clamp(1, 64))),
+        _ => return None,
+    })
+}
+
 /// Converts a value to another type; `None` if that type cannot hold it exactly, or the two do not compare the same.
 pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
     if value.is_null() {
@@ -86,6 +100,18 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
             (matches!(value, Value::Text(_)) && from.collation() == Some(collation)).then(|| value.clone())
         }
         SqlType::Bytes { .. } => matches!(value, Value::Bytes(_)).then(|| value.clone()),
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => {
+            let number = match value {
+                // Below 2^53 a double without a fraction is a whole number.
+                Value::Double(x) if x.fract() == 0.0 && (0.0..EXACT_INTEGERS).contains(x) => *x as u64,
+                other => match exact_value(other, from, SqlType::BIGINT_UNSIGNED)? {
+                    Value::UInt(number) => number,
+                    _ => return None,
+                },
+            };
+            (number <= largest_number(to)?).then_some(Value::UInt(number))
+        }
+        SqlType::Unsigned(number) => exact_value(value, from, number.plain()),
         SqlType::Null => None,
     }
 }
@@ -109,7 +135,7 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
         }
         Some(number.unscaled.div_euclid(muster_types::decimal::pow10((number.scale - scale) as u32)?))
     };
-    match to {
+    match to.stored_type() {
         SqlType::Int { width, unsigned } => {
             let (low, high) = int_bounds(width, unsigned);
             let floor = units(0)?.min(high);
@@ -129,6 +155,7 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
 /// cast is comparing before it.
 pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
+        (SqlType::Unsigned(number), to) => number.plain() == to || is_lossless_cast(number.plain(), to),
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) => {
             let ((la, ha), (lb, hb)) = (int_bounds(a, ua), int_bounds(b, ub));
             lb <= la && ha <= hb
@@ -137,6 +164,15 @@ pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
             let Some((p, s)) = from.decimal_digits() else { return false };
             scale >= s && precision - scale >= p - s
         }
+        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }, SqlType::Double) => {
+            largest_number(from).is_some_and(|largest| (largest as f64) < EXACT_INTEGERS)
+        }
+        (
+            SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. },
+            SqlType::Int { width, unsigned },
+        ) => largest_number(from).is_some_and(|largest| i128::from(largest) <= int_bounds(width, unsigned).1),
+        (SqlType::Year, SqlType::Decimal { precision, scale }) => precision - scale >= 5,
+        (SqlType::Bit { .. }, SqlType::Decimal { precision, scale }) => precision - scale >= 20,
         (SqlType::Date, SqlType::DateTime { .. }) => true,
         (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b }) => a <= b,
         (SqlType::Text { collation: a, length: la, .. }, SqlType::Text { collation: b, length: lb, .. }) => {

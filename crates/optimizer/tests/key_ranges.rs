@@ -51,6 +51,7 @@ impl Case {
             nullable: i > 0 && i % 2 == 1,
             default: None,
             auto_increment: false,
+            display_width: None,
             digits: None,
             comment: String::new(),
         };

@@ -41,6 +41,10 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         SqlType::Date => DataType::Date32,
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
         SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
+        SqlType::Enum(members) if members.fits_one_byte() => DataType::UInt8,
+        SqlType::Enum(_) | SqlType::Year => DataType::UInt16,
+        SqlType::Set(_) | SqlType::Bit { .. } => DataType::UInt64,
+        SqlType::Unsigned(number) => arrow_type(&number.plain()),
         SqlType::Text { .. } => DataType::Utf8View,
         SqlType::Bytes { .. } => DataType::BinaryView,
     }

@@ -18,7 +18,11 @@ mod text;
 pub use number::{decimal_prefix, double_prefix, int_range, integer_prefix, to_double};
 pub use temporal::{MomentOfValue, moment};
 
-use crate::{ErrorCode, SqlType, Value};
+use crate::{
+    ErrorCode, SqlType, Value,
+    store::{self, StoredType},
+    time_zone::TimeZone,
+};
 
 /// A warning of a conversion as `SHOW WARNINGS` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +59,20 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
     if value.is_null() {
         return (Value::Null, None);
     }
+    if let Some(from @ (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. })) = from
+        && !to.is_numeric()
+        && from != to
+    {
+        return cast_from(&from.shown(value).unwrap_or(Value::Null), None, to);
+    }
+    if let Some(SqlType::Unsigned(number)) = from
+        && (to.is_text() || to.is_bytes())
+    {
+        return cast_from(&Value::Text(number.filled(value.to_text(0).unwrap_or_default())), None, to);
+    }
     match to {
         SqlType::Null => (Value::Null, None),
+        SqlType::Unsigned(number) => cast_from(value, from, number.plain()),
         SqlType::Bool => {
             let (x, warning) = to_double(value);
             (Value::Bool(x != 0.0), warning)
@@ -77,7 +93,18 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
         SqlType::Time { fsp } => temporal::to_time(value, fsp),
         SqlType::Text { length, collation, .. } => text::to_text(value, from, length, collation),
         SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
+        SqlType::Year => temporal::to_year(value),
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => (stored(value, from, to), None),
     }
+}
+
+/// The value that a column of the type stores for a value.
+fn stored(value: &Value, from: Option<SqlType>, to: SqlType) -> Value {
+    if from == Some(to) {
+        return value.clone();
+    }
+    let column = StoredType { ty: to, digits: None, zone: TimeZone::UTC };
+    store::store(value, column).unwrap_or_else(|unfit| unfit.instead.unwrap_or(Value::Null))
 }
 
 #[cfg(test)]

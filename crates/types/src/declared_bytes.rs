@@ -37,6 +37,20 @@ impl SqlType {
             }
             SqlType::Bytes { length, .. } if !self.is_long() => u64::from(length) + 2,
             SqlType::Text { .. } | SqlType::Bytes { .. } => 12,
+            SqlType::Enum(members) => {
+                if members.fits_one_byte() {
+                    1
+                } else {
+                    2
+                }
+            }
+            SqlType::Set(members) => match members.names().len() {
+                n @ 0..=32 => (n as u64).div_ceil(8),
+                _ => 8,
+            },
+            SqlType::Year => 1,
+            SqlType::Unsigned(number) => number.plain().declared_bytes(),
+            SqlType::Bit { width } => u64::from(width).div_ceil(8),
         }
     }
 

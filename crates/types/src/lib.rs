@@ -8,6 +8,8 @@
 //!   wide       256-bit products for exact division      wide.rs
 //!   temporal   days and microseconds, text both ways    temporal.rs
 //!   TimeZone   local times of moments, and back         time_zone.rs
+//!   MemberList the members of ENUM and SET          members.rs
+//!   UnsignedNumber columns with UNSIGNED, ZEROFILL      unsigned_number.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
 //!   cast       conversion of values between types       cast.rs
@@ -25,10 +27,12 @@ pub mod decimal;
 mod declared_bytes;
 pub mod error;
 pub mod key;
+pub mod members;
 pub mod sql_type;
 pub mod store;
 pub mod temporal;
 pub mod time_zone;
+pub mod unsigned_number;
 pub mod value;
 pub mod value_ref;
 pub mod wide;
@@ -38,6 +42,8 @@ pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};
 pub use key::{KeyInterval, KeyPart, KeyRange, prefix_end};
+pub use members::MemberList;
 pub use sql_type::{BytesKind, FloatDigits, IntWidth, SqlType, TextKind};
+pub use unsigned_number::{NumberKind, UnsignedNumber};
 pub use value::Value;
 pub use value_ref::ValueRef;

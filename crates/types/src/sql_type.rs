@@ -1,6 +1,6 @@
 //! Types of columns and expressions, with MySQL's names and limits.
 
-use crate::Collation;
+use crate::{Collation, MemberList, UnsignedNumber, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -83,7 +83,8 @@ impl fmt::Display for FloatDigits {
 /// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits and
 /// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
 /// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
-/// `Utf8View`, `Bytes` -> `BinaryView`.
+/// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`,
+/// `Unsigned` -> that of its plain type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// The type of a bare `NULL`.
@@ -123,6 +124,18 @@ pub enum SqlType {
         kind: BytesKind,
         length: u32,
     },
+    /// Values are the positions of members. An expression sees the member's text ([`SqlType::operand_type`]).
+    Enum(MemberList),
+    /// Values have a bit for each member. An expression sees the members' text.
+    Set(MemberList),
+    /// Values are 0 and 1901 to 2155. An expression sees a number.
+    Year,
+    /// A number of `width` bits, 1 to 64. An expression sees a number.
+    Bit {
+        width: u8,
+    },
+    /// A DECIMAL, FLOAT or DOUBLE that is UNSIGNED, or a number with ZEROFILL. An expression sees the number.
+    Unsigned(UnsignedNumber),
 }
 
 impl SqlType {
@@ -141,6 +154,65 @@ impl SqlType {
         let scale = scale.min(DECIMAL_MAX_SCALE as u32) as u8;
         let precision = precision.clamp(1, DECIMAL_MAX_PRECISION as u32) as u8;
         SqlType::Decimal { precision: precision.max(scale), scale }
+    }
+
+    /// The type that a value of a column has as the operand of an expression: text for ENUM and SET, a number for YEAR
+    /// and BIT. Columns of these four types have them themselves where values are sorted, grouped, returned or stored.
+    pub fn operand_type(&self) -> SqlType {
+        match *self {
+            SqlType::Enum(members) => SqlType::varchar(members.longest(), members.collation()),
+            SqlType::Set(members) => SqlType::varchar(members.total_length(), members.collation()),
+            SqlType::Year => SqlType::Int { width: IntWidth::Small, unsigned: true },
+            SqlType::Bit { .. } => SqlType::BIGINT_UNSIGNED,
+            SqlType::Unsigned(number) => number.plain(),
+            other => other,
+        }
+    }
+
+    /// The type that values have in pages, keys and arrays: without attributes of the column.
+    pub fn stored_type(&self) -> SqlType {
+        match self {
+            SqlType::Unsigned(number) => number.plain(),
+            other => *other,
+        }
+    }
+
+    /// The text of a value as a client sees it; `None` for NULL. `decimals`: digits behind the point that a
+    /// floating-point column shows.
+    pub fn shown_text(&self, value: &Value, decimals: Option<u8>) -> Option<String> {
+        let text = self.shown(value)?.to_text_with(self.fsp(), decimals)?;
+        Some(match self {
+            SqlType::Unsigned(number) => number.filled(text),
+            _ => text,
+        })
+    }
+
+    /// A value of this type as a client sees it; `None` for NULL. What is no value of an ENUM, SET, YEAR or BIT is
+    /// shown as [`Value::to_text`] shows it.
+    pub fn shown(&self, value: &Value) -> Option<Value> {
+        Some(match (self, value) {
+            (_, Value::Null) => return None,
+            (SqlType::Enum(members), Value::UInt(position)) => Value::Text(members.enum_text(*position).to_owned()),
+            (SqlType::Set(members), Value::UInt(bits)) => Value::Text(members.set_text(*bits)),
+            (SqlType::Year, Value::UInt(year)) => Value::Text(format!("{year:04}")),
+            (SqlType::Bit { width }, Value::UInt(bits)) => Value::Bytes(bit_bytes(*bits, *width)),
+            (_, other) => other.clone(),
+        })
+    }
+
+    /// A value of a key as the error of a duplicate names it; bytes of a BIT that do not print as `\xHH`.
+    pub fn entry_text(&self, value: &Value) -> String {
+        match self.shown(value) {
+            None => "NULL".into(),
+            Some(Value::Bytes(bytes)) if matches!(self, SqlType::Bit { .. }) => {
+                let printed = bytes.iter().map(|b| match b {
+                    b' '..=b'~' => char::from(*b).to_string(),
+                    _ => format!("\\x{b:02X}"),
+                });
+                printed.collect()
+            }
+            Some(other) => other.to_text(self.fsp()).unwrap_or_default(),
+        }
     }
 
     pub fn is_text(&self) -> bool {
@@ -181,6 +253,7 @@ impl SqlType {
         match self {
             SqlType::Text { collation, .. } => Some(*collation),
             SqlType::Bytes { .. } => Some(Collation::Binary),
+            SqlType::Enum(members) | SqlType::Set(members) => Some(members.collation()),
             _ => None,
         }
     }
@@ -206,6 +279,12 @@ impl SqlType {
             _ => return None,
         })
     }
+}
+
+/// The bytes that a client sees of a BIT value: as many as the width needs, the highest first.
+pub fn bit_bytes(bits: u64, width: u8) -> Vec<u8> {
+    let bytes = usize::from(width).div_ceil(8).min(8);
+    bits.to_be_bytes()[8 - bytes..].to_vec()
 }
 
 /// The type as MySQL prints it in `SHOW CREATE TABLE` (without character set).
@@ -251,6 +330,11 @@ impl fmt::Display for SqlType {
                 BytesKind::MediumBlob => f.write_str("mediumblob"),
                 BytesKind::LongBlob => f.write_str("longblob"),
             },
+            SqlType::Enum(members) => write!(f, "enum{members}"),
+            SqlType::Set(members) => write!(f, "set{members}"),
+            SqlType::Year => f.write_str("year"),
+            SqlType::Bit { width } => write!(f, "bit({width})"),
+            SqlType::Unsigned(number) => number.fmt(f),
         }
     }
 }

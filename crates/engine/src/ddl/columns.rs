@@ -5,7 +5,8 @@ use crate::charset;
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, ErrorCode, MemberList, NumberKind, Result, SqlError, SqlType, TextKind, UnsignedNumber,
+    Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     store::StoredType,
     time_zone::TimeZone,
@@ -43,6 +44,18 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
     Ok(columns)
 }
 
+/// The column under `sql_mode` REAL_AS_FLOAT.
+pub fn real_as_float(spec: &ColumnSpec) -> ColumnSpec {
+    let ty = match spec.ty {
+        SqlType::Double if spec.is_real => SqlType::Float,
+        SqlType::Unsigned(number) if spec.is_real => {
+            SqlType::Unsigned(UnsignedNumber { kind: NumberKind::Float, ..number })
+        }
+        ty => ty,
+    };
+    ColumnSpec { ty, ..spec.clone() }
+}
+
 fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<ColumnDef> {
     let name = &spec.name;
     check_length(name)?;
@@ -52,7 +65,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
     let ty = column_type(spec, collation)?;
     let invalid_default = || SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"));
     if spec.auto_increment {
-        if !matches!(ty, SqlType::Int { .. }) {
+        if !matches!(ty.stored_type(), SqlType::Int { .. }) {
             let message = format!("Incorrect column specifier for column '{name}'");
             return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
         }
@@ -83,6 +96,9 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         }
         Some(DefaultClause::Value(value)) => {
             let column = StoredType { ty, digits: spec.digits, zone };
+            if !names_members(value, ty) {
+                return Err(invalid_default());
+            }
             Some(DefaultValue::Value(default::convert(value, column).ok_or_else(invalid_default)?))
         }
     };
@@ -94,6 +110,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         name: name.clone(),
         ty,
         digits: spec.digits,
+        display_width: spec.display_width,
         nullable,
         default,
         auto_increment: spec.auto_increment,
@@ -115,9 +132,10 @@ fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType>
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } if fsp > 6 => {
             Err(SqlError::precision_too_big(fsp, name, 6))
         }
+        SqlType::Enum(members) => Ok(SqlType::Enum(distinct_members(spec, members, table_collation, "ENUM")?)),
+        SqlType::Set(members) => Ok(SqlType::Set(distinct_members(spec, members, table_collation, "SET")?)),
         SqlType::Text { kind, length, .. } => {
-            let collation =
-                charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?.unwrap_or(table_collation);
+            let collation = collation_of(spec, table_collation)?;
             if collation == Collation::Binary {
                 return binary_type(kind, length).map_or_else(too_long, Ok);
             }
@@ -136,6 +154,33 @@ fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType>
             too_long(MAX_ROW_BYTES)
         }
         ty => Ok(ty),
+    }
+}
+
+fn collation_of(spec: &ColumnSpec, table_collation: Collation) -> Result<Collation> {
+    let own = charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?;
+    Ok(own.unwrap_or(table_collation))
+}
+
+/// The members of an ENUM or SET under the column's collation. Error 1291 if two of them are equal.
+fn distinct_members(spec: &ColumnSpec, members: MemberList, table: Collation, kind: &str) -> Result<MemberList> {
+    let members = members.with_collation(collation_of(spec, table)?);
+    match members.duplicate() {
+        None => Ok(members),
+        Some(value) => {
+            let message = format!("Column '{}' has duplicated value '{value}' in {kind}", spec.name);
+            Err(SqlError::new(ErrorCode::DuplicatedValueInType, message))
+        }
+    }
+}
+
+/// Returns true unless the type is ENUM or SET and the default is no text of members: numbers are not taken here.
+fn names_members(value: &Value, ty: SqlType) -> bool {
+    match (ty, value) {
+        (SqlType::Enum(members), Value::Text(text)) => members.position(text.trim_end_matches(' ')).is_some(),
+        (SqlType::Set(members), Value::Text(text)) => members.set_bits(text.trim_end_matches(' ')).1,
+        (SqlType::Enum(_) | SqlType::Set(_), _) => false,
+        _ => true,
     }
 }
 

@@ -13,7 +13,7 @@ use muster_algebra::{IndexDef, TableDef, TableId};
 use muster_sql::{CreateTable, IndexKind, TableName};
 use muster_storage::TableStatistics;
 use muster_types::{ErrorCode, Result, SqlError};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// Engines that other servers have: their name is taken, and the table is Muster's all the same.
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
@@ -97,7 +97,11 @@ fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) 
     let options = &statement.options;
     let collation =
         charset::resolve(options.charset.as_deref(), options.collation.as_deref())?.unwrap_or(schema.collation);
-    let mut columns = columns::columns(&statement.columns, collation, context.clock.time_zone)?;
+    let specs = match context.session.variables.settings().real_is_float {
+        true => Cow::Owned(statement.columns.iter().map(columns::real_as_float).collect()),
+        false => Cow::Borrowed(&statement.columns[..]),
+    };
+    let mut columns = columns::columns(&specs, collation, context.clock.time_zone)?;
     let specs = keys::all_specs(statement)?;
     let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
     let mut secondary: Vec<(IndexDef, &str)> = Vec::new();

@@ -167,6 +167,7 @@ mod tests {
             nullable: true,
             default: None,
             auto_increment: false,
+            display_width: None,
             digits: None,
             comment: String::new(),
         }

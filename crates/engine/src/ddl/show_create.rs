@@ -92,7 +92,8 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone) -> String 
 
 fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone) -> String {
     let mut out = format!("{} {}", identifier(&c.name), c.declared_type());
-    if let SqlType::Text { collation, .. } = c.ty {
+    let collation = if c.ty.is_bytes() { None } else { c.ty.collation() };
+    if let Some(collation) = collation {
         if collation != table_collation {
             let _ = write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
         } else if !charset::is_default(collation) {
@@ -133,6 +134,7 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
 fn default_literal(value: &Value, column: &ColumnDef) -> String {
     match value {
         Value::Null => "NULL".into(),
+        Value::UInt(bits) if matches!(column.ty, SqlType::Bit { .. }) => format!("b'{bits:b}'"),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => format!("_binary {}", quoted(text)),
             Err(_) => value.to_string(),

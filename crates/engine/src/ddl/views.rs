@@ -89,6 +89,7 @@ fn columns_of(bound: &Bound, names: &[String]) -> Result<Vec<ColumnDef>> {
             name: column.clone(),
             ty: meta.ty,
             // Those of a view's column are not declared: there is room for all that a double has.
+            display_width: None,
             digits: meta.decimals.map(|scale| FloatDigits { precision: DOUBLE_DIGITS + scale, scale }),
             nullable: meta.nullable,
             default: None,

@@ -5,7 +5,7 @@ use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
 use muster_exec::Warning;
 use muster_types::{
-    ErrorCode, Result, SqlError, Value,
+    ErrorCode, Result, SqlError, SqlType, Value,
     store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
 };
 
@@ -64,7 +64,12 @@ impl<'a> Conversion<'a> {
             Leniency::Lenient => self.null_is_error,
             Leniency::Ignore => false,
         };
-        match implicit_default(column.ty).filter(|_| !refused) {
+        // For a NULL an ENUM gets the value of a wrong text, not its first member.
+        let instead = match column.ty {
+            SqlType::Enum(_) => Some(Value::UInt(0)),
+            ty => implicit_default(ty),
+        };
+        match instead.filter(|_| !refused) {
             None => Err(error),
             Some(instead) => {
                 self.context.warn(error.code, error.message);
@@ -76,6 +81,9 @@ impl<'a> Conversion<'a> {
     /// A column without a value and without a default: error 1364, or with a warning of that number the implicit
     /// default.
     pub fn no_default(&self, column: &ColumnDef) -> Result<Value> {
+        if let (SqlType::Enum(_), Some(first)) = (column.ty, implicit_default(column.ty)) {
+            return Ok(first);
+        }
         let message = format!("Field '{}' doesn't have a default value", column.name);
         let error = SqlError::new(ErrorCode::NoDefaultForField, message);
         match implicit_default(column.ty).filter(|_| !self.is_strict()) {
@@ -134,7 +142,8 @@ impl<'a> Conversion<'a> {
             None => Err(SqlError::new(unfit.fault.code(), message)),
             Some(instead) => {
                 // As a warning, a text that is too long is one that was cut.
-                let fault = if unfit.fault == StoreFault::TooLong { StoreFault::Truncated } else { unfit.fault };
+                let is_cut = unfit.fault == StoreFault::TooLong && !matches!(column.ty, SqlType::Bit { .. });
+                let fault = if is_cut { StoreFault::Truncated } else { unfit.fault };
                 self.context.warn(fault.code(), fault.message(&column.name, &shown, row));
                 Ok(instead)
             }

@@ -66,12 +66,15 @@ fn outputs(
     parameters: &[Value],
 ) -> Result<Vec<ColumnSpec>> {
     let (bound, tables) = query::bind(context, query, parameters.into())?;
-    let default = |meta: &ColumnMeta| {
+    let origin_column = |meta: &ColumnMeta| {
         let origin = meta.origin.as_ref()?;
         let entry = tables.definitions().table(&origin.database, &origin.table).ok()?;
-        let column = &entry.def.columns[entry.def.column(&origin.column)?];
+        Some(entry.def.columns[entry.def.column(&origin.column)?].clone())
+    };
+    let default = |meta: &ColumnMeta| {
+        let column = origin_column(meta)?;
         match &column.default {
-            Some(DefaultValue::Value(value)) => Some(DefaultClause::Value(value.clone())),
+            Some(DefaultValue::Value(value)) => column.ty.shown(value).map(DefaultClause::Value),
             Some(DefaultValue::CurrentTimestamp) => {
                 Some(DefaultClause::CurrentTimestamp { fsp: column.ty.fsp().into() })
             }
@@ -88,11 +91,13 @@ fn outputs(
             _ => stored(meta.ty),
         };
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
-        let is_float = matches!(ty, SqlType::Float | SqlType::Double);
+        let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
         ColumnSpec {
             name: name.clone(),
             ty,
             digits: digits.filter(|_| is_float && meta.origin.is_some()),
+            is_real: false,
+            display_width: origin_column(meta).and_then(|column| column.display_width),
             charset: None,
             collation: ty.collation().map(|collation| collation.name().to_owned()),
             nullable: Some(meta.nullable),

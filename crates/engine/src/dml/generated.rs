@@ -64,7 +64,7 @@ impl<'a> Generated<'a> {
             }
             None => self.next_of_interval()?,
         };
-        let (value, number) = match ty {
+        let (value, number) = match ty.stored_type() {
             SqlType::Int { width, unsigned } => {
                 let number = (number as i128).min(int_range(width, unsigned).1) as u64;
                 (if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }, number)

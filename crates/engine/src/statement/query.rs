@@ -227,4 +227,5 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
     let column = &def.columns[at];
     info.auto_increment = column.auto_increment;
     info.no_default = !column.nullable && column.default.is_none() && !column.auto_increment;
+    info.display_width = column.display_width;
 }

@@ -15,6 +15,8 @@ pub struct Settings {
     pub is_strict: bool,
     /// `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
     pub zero_is_a_value: bool,
+    /// `sql_mode` has REAL_AS_FLOAT.
+    pub real_is_float: bool,
     /// `transaction_isolation`.
     pub isolation: Isolation,
     /// `max_allowed_packet`.
@@ -46,6 +48,7 @@ impl Settings {
             },
             is_strict: has_mode("STRICT_TRANS_TABLES") || has_mode("STRICT_ALL_TABLES"),
             zero_is_a_value: has_mode("NO_AUTO_VALUE_ON_ZERO"),
+            real_is_float: has_mode("REAL_AS_FLOAT"),
             isolation: match variables.text("transaction_isolation").as_str() {
                 "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
                 "READ-COMMITTED" => Isolation::ReadCommitted,

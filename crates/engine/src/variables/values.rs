@@ -16,7 +16,6 @@ use std::{
 
 /// Modes under which the same text means something else; the parser and the functions do not have them.
 const UNSUPPORTED_MODES: &[&str] = &[
-    "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",
     "ANSI_QUOTES",
     "ANSI",

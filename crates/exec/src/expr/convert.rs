@@ -8,12 +8,12 @@ use super::{
     temporal::{DateTimeToDate, DateToDateTime},
 };
 use crate::arrow_value::arrow_type;
-use arrow_array::{Array, ArrayRef, Float64Array, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, Float64Array, builder::StringViewBuilder, cast::AsArray, types::*};
 use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
-use muster_types::{Decimal, IntWidth, SqlType, TextKind};
+use muster_types::{Decimal, IntWidth, MemberList, SqlType, TextKind};
 use std::sync::Arc;
 
 /// A cast that can neither warn nor change its meaning, done by Arrow.
@@ -52,6 +52,25 @@ impl Kernel for IntegerToDecimal {
             _ => arrow_cast::cast(&array, &DataType::Int64)?,
         };
         map_decimals(&integers, &self.result, |x| x.checked_mul(factor), |_| out_of_range(""))
+    }
+}
+
+/// The texts of ENUM values: views into the members, of which each is there once.
+struct EnumText {
+    members: MemberList,
+}
+
+impl Kernel for EnumText {
+    fn label(&self) -> String {
+        "enum_text".into()
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let positions = arrow_cast::cast(&args[0].to_array(rows)?, &DataType::UInt64)?;
+        let positions = positions.as_primitive::<UInt64Type>();
+        let mut texts = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+        positions.iter().for_each(|p| texts.append_option(p.map(|position| self.members.enum_text(position))));
+        Ok(Arc::new(texts.finish()))
     }
 }
 
@@ -97,6 +116,9 @@ pub fn fast_cast(
     }
     match (from, to) {
         (a, b) if a == b => Some(arg.clone()),
+        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
+            declared_cast(arg, from, to, nullable)
+        }
         (SqlType::Text { length: a, .. }, SqlType::Text { length: b, kind, .. })
             if a <= b || matches!(kind, TextKind::LongText) =>
         {
@@ -144,6 +166,30 @@ pub fn fast_cast(
             SqlType::DateTime { fsp: b } | SqlType::Timestamp { fsp: b },
         ) if a <= b => Some(arg.clone()),
         (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) if a <= b => Some(arg.clone()),
+        _ => None,
+    }
+}
+
+/// Casts of columns whose type is not that of an operand.
+fn declared_cast(
+    arg: &Arc<dyn PhysicalExpr>,
+    from: SqlType,
+    to: SqlType,
+    nullable: bool,
+) -> Option<Arc<dyn PhysicalExpr>> {
+    let result = arrow_type(&to);
+    let args = vec![arg.clone()];
+    match (from, to) {
+        (SqlType::Unsigned(number), to) if to.is_numeric() => fast_cast(arg, number.plain(), to, nullable),
+        (SqlType::Unsigned(_), _) => None,
+        (_, SqlType::Bool) => Some(KernelExpr::build(NotZero, args, result, nullable)),
+        (SqlType::Enum(members), SqlType::Text { length, .. }) if length >= members.longest() => {
+            Some(KernelExpr::build(EnumText { members }, args, result, nullable))
+        }
+        (_, SqlType::Double) => Some(KernelExpr::build(ArrowCast { result: result.clone() }, args, result, nullable)),
+        (SqlType::Year, SqlType::Int { width, .. }) if width >= IntWidth::Int => {
+            Some(KernelExpr::build(ArrowCast { result: result.clone() }, args, result, nullable))
+        }
         _ => None,
     }
 }

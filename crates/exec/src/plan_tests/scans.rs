@@ -74,6 +74,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
         nullable: c.nullable,
         default: None,
         auto_increment: false,
+        display_width: None,
         digits: None,
         comment: String::new(),
     });

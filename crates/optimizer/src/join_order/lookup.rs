@@ -146,7 +146,7 @@ impl<'a> Lookups<'a> {
         let mut parts = Vec::new();
         for part in usable_parts(base.table, index, self.options) {
             // A prefix is not the whole value, and two doubles can be equal with different bytes.
-            let ty = base.table.columns[part.column].ty;
+            let ty = base.table.columns[part.column].ty.stored_type();
             if part.prefix.is_some() || matches!(ty, SqlType::Float | SqlType::Double) {
                 break;
             }
@@ -354,7 +354,7 @@ fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
 
 /// Returns true if every value of one type is a value of the other, and equal ones are equal keys.
 fn fits(from: SqlType, to: SqlType) -> bool {
-    match (from, to) {
+    match (from.stored_type(), to.stored_type()) {
         (SqlType::Int { width: a, unsigned: false }, SqlType::Int { width: b, unsigned: false })
         | (SqlType::Int { width: a, unsigned: true }, SqlType::Int { width: b, unsigned: true }) => a <= b,
         (SqlType::Int { width: a, unsigned: true }, SqlType::Int { width: b, unsigned: false }) => {
@@ -366,7 +366,9 @@ fn fits(from: SqlType, to: SqlType) -> bool {
         (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b })
         | (SqlType::Timestamp { fsp: a }, SqlType::Timestamp { fsp: b })
         | (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a <= b,
-        (SqlType::Date, SqlType::Date) => true,
+        (SqlType::Date, SqlType::Date) | (SqlType::Year, SqlType::Year) => true,
+        (SqlType::Enum(a), SqlType::Enum(b)) | (SqlType::Set(a), SqlType::Set(b)) => a == b,
+        (SqlType::Bit { width: a }, SqlType::Bit { width: b }) => a == b,
         _ => false,
     }
 }

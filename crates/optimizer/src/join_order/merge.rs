@@ -143,9 +143,10 @@ fn leads(table: &Rel, column: ColId) -> bool {
 /// Returns true if the columns' values are ordered alike. Texts are not: their order is that of their collation, and
 /// they are joined by other bytes.
 fn one_type(members: &[(usize, ColId)], columns: &Columns) -> bool {
-    let kind = |id: ColId| match columns.ty(id) {
+    let kind = |id: ColId| match columns.ty(id).stored_type() {
         SqlType::Int { unsigned, .. } => Some((0, u32::from(unsigned))),
         SqlType::Decimal { scale, .. } => Some((1, u32::from(scale))),
+        SqlType::Year => Some((6, 0)),
         SqlType::Date => Some((2, 0)),
         SqlType::DateTime { .. } => Some((3, 0)),
         SqlType::Timestamp { .. } => Some((4, 0)),

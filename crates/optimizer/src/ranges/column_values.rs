@@ -79,7 +79,7 @@ struct BareColumn {
 impl BareColumn {
     fn intervals(&self, intervals: Vec<Interval>) -> Option<ColumnValues> {
         // Doubles have two zeros, which the key makes one.
-        let exact = !matches!(self.ty, SqlType::Float | SqlType::Double);
+        let exact = !matches!(self.ty.stored_type(), SqlType::Float | SqlType::Double);
         let intervals = normalised(intervals, self.ty);
         Some(ColumnValues { column: self.id, values: Values::Intervals { intervals, exact } })
     }

@@ -1,6 +1,8 @@
 //! `CAST(column AS wider) < constant` becomes `column < constant` where no value changes: the comparison then runs on
 //! the stored type and can use an index. So does a TIMESTAMP column in a zone that is always as far from UTC.
 
+mod members;
+
 use super::{RewriteContext, update_exprs};
 use crate::literal::{exact_value, is_lossless_cast, literal};
 use muster_algebra::{Columns, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
@@ -9,13 +11,14 @@ use muster_types::{Result, temporal::MICROS_PER_SECOND, time_zone::TimeZone};
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
     update_exprs(rel, &mut |expr| {
-        let unwrapped =
-            match expr {
-                Expr::Compare { op, left, right } => unwrap_comparison(*op, left, right, columns),
-                Expr::InList { arg, list, negated } => unwrap_list(arg, list, columns)
-                    .map(|(arg, list)| Expr::InList { arg: Box::new(arg), list, negated: *negated }),
-                _ => None,
-            };
+        let unwrapped = match expr {
+            Expr::Compare { op, left, right } => unwrap_comparison(*op, left, right, columns)
+                .or_else(|| members::unwrap_comparison(*op, left, right, columns)),
+            Expr::InList { arg, list, negated } => unwrap_list(arg, list, columns)
+                .or_else(|| members::unwrap_list(arg, list, columns))
+                .map(|(arg, list)| Expr::InList { arg: Box::new(arg), list, negated: *negated }),
+            _ => None,
+        };
         if let Some(unwrapped) = unwrapped {
             *expr = unwrapped;
         }

@@ -71,6 +71,7 @@ impl Tables {
                 nullable: i > 0,
                 default: None,
                 auto_increment: false,
+                display_width: None,
                 digits: None,
                 comment: String::new(),
             })

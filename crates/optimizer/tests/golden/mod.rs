@@ -204,6 +204,7 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
                 nullable: !primary && !rest.contains("not null"),
                 default: None,
                 auto_increment: false,
+                display_width: None,
                 digits: None,
                 comment: String::new(),
             });

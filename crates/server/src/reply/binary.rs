@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
-    ValueRef, charset,
+    SqlType, ValueRef, charset,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days},
 };
 use mysql_common::constants::ColumnType;
@@ -50,8 +50,14 @@ pub fn put(value: ValueRef<'_>, i: usize, bitmap: usize, format: &Format, out: &
         }
         ValueRef::Bool(b) => put_integer(b as u64, format, out),
         ValueRef::Int(i) => put_integer(i as u64, format, out),
-        ValueRef::UInt(u) => put_integer(u, format, out),
-        ValueRef::Decimal(d) => put_length_bytes(d.to_string().as_bytes(), out),
+        ValueRef::UInt(u) => match format.string_of(u) {
+            Some(string) => put_length_bytes(&string, out),
+            None => put_integer(u, format, out),
+        },
+        ValueRef::Decimal(d) => match format.ty {
+            SqlType::Unsigned(number) => put_length_bytes(number.filled(d.to_string()).as_bytes(), out),
+            _ => put_length_bytes(d.to_string().as_bytes(), out),
+        },
         ValueRef::Float(x) => out.extend_from_slice(&x.to_le_bytes()),
         ValueRef::Double(x) => out.extend_from_slice(&x.to_le_bytes()),
         ValueRef::Date(d) => put_datetime(d as i64 * MICROS_PER_DAY, out),
@@ -67,7 +73,7 @@ fn put_integer(n: u64, format: &Format, out: &mut Vec<u8>) {
     let bytes = n.to_le_bytes();
     let width = match format.column_type {
         ColumnType::MYSQL_TYPE_TINY => 1,
-        ColumnType::MYSQL_TYPE_SHORT => 2,
+        ColumnType::MYSQL_TYPE_SHORT | ColumnType::MYSQL_TYPE_YEAR => 2,
         ColumnType::MYSQL_TYPE_LONG | ColumnType::MYSQL_TYPE_INT24 => 4,
         _ => 8,
     };

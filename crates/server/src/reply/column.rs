@@ -3,7 +3,7 @@
 use super::ResultCharset;
 use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
-use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind, charset::Charset};
+use muster_types::{BytesKind, Collation, IntWidth, NumberKind, SqlType, TextKind, charset::Charset};
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ const FLOATING_DECIMALS: u8 = 31;
 /// The payload of a column definition packet.
 pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     let mut shape = shape(&column.ty, charset);
-    if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty, column.decimals) {
+    if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty.stored_type(), column.decimals) {
         shape.decimals = decimals;
     }
     if column.computed {
@@ -28,6 +28,10 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
             SqlType::Text { .. } => shape.decimals = FLOATING_DECIMALS,
             _ => {}
         }
+    }
+    if let Some(width) = column.display_width {
+        // `TINYINT(1)`.
+        shape.length = width.into();
     }
     let mut flags = shape.flags;
     // Numbers that are computed count as byte strings, those of a table do not.
@@ -150,10 +154,44 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
             shape.collation = number;
             shape
         }
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
+            declared_shape(ty, charset)
+        }
         SqlType::Bytes { kind, length } => match kind {
             BytesKind::Binary => bytes(MYSQL_TYPE_STRING, length, ColumnFlags::empty()),
             BytesKind::VarBinary => bytes(MYSQL_TYPE_VAR_STRING, length, ColumnFlags::empty()),
             _ => bytes(MYSQL_TYPE_BLOB, length, ColumnFlags::BLOB_FLAG),
         },
+    }
+}
+
+/// The shape of a column whose type is not that of an operand.
+fn declared_shape(ty: &SqlType, charset: ResultCharset) -> Shape {
+    let operand = shape(&ty.operand_type(), charset);
+    match *ty {
+        SqlType::Enum(_) | SqlType::Set(_) => {
+            let flag = if matches!(ty, SqlType::Enum(_)) { ColumnFlags::ENUM_FLAG } else { ColumnFlags::SET_FLAG };
+            Shape { column_type: ColumnType::MYSQL_TYPE_STRING, flags: operand.flags | flag, ..operand }
+        }
+        SqlType::Year => {
+            let flags = ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG | ColumnFlags::NUM_FLAG;
+            Shape { column_type: ColumnType::MYSQL_TYPE_YEAR, length: 4, flags, ..operand }
+        }
+        SqlType::Bit { width } => {
+            let flags = ColumnFlags::UNSIGNED_FLAG;
+            Shape { column_type: ColumnType::MYSQL_TYPE_BIT, length: width.into(), flags, ..operand }
+        }
+        SqlType::Unsigned(attributes) => {
+            let mut flags = operand.flags | ColumnFlags::UNSIGNED_FLAG;
+            flags.set(ColumnFlags::ZEROFILL_FLAG, attributes.zerofill.is_some());
+            let length = match (attributes.zerofill, attributes.kind) {
+                (Some(width), _) => width.into(),
+                // Without a sign.
+                (None, NumberKind::Decimal { .. }) => operand.length - 1,
+                (None, _) => operand.length,
+            };
+            Shape { flags, length, ..operand }
+        }
+        _ => operand,
     }
 }

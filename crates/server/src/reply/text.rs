@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
-    ValueRef, charset,
+    SqlType, ValueRef, charset,
     value::{format_double, format_fixed, format_float},
 };
 use std::io::Write;
@@ -33,13 +33,22 @@ impl Writer<'_> {
 
 /// Appends a value.
 pub fn put(value: ValueRef<'_>, format: &Format, out: &mut Vec<u8>) {
+    if let SqlType::Unsigned(number) = format.ty
+        && let Some(text) = value.to_value().to_text_with(format.fsp, format.decimals)
+    {
+        return put_length_bytes(number.filled(text).as_bytes(), out);
+    }
     match value {
         ValueRef::Null => out.push(NULL),
         ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),
         ValueRef::Bytes(bytes) => put_length_bytes(bytes, out),
         ValueRef::Bool(b) => put_short(out, |o| write!(o, "{}", b as u8)),
         ValueRef::Int(i) => put_short(out, |o| write!(o, "{i}")),
-        ValueRef::UInt(u) => put_short(out, |o| write!(o, "{u}")),
+        ValueRef::UInt(u) => match format.string_of(u) {
+            Some(string) => put_length_bytes(&string, out),
+            None if format.ty == SqlType::Year => put_short(out, |o| write!(o, "{u:04}")),
+            None => put_short(out, |o| write!(o, "{u}")),
+        },
         ValueRef::Decimal(d) => put_short(out, |o| write!(o, "{d}")),
         ValueRef::Float(x) => match format.decimals {
             Some(decimals) => put_length_bytes(format_fixed(x as f64, decimals).as_bytes(), out),

@@ -1,7 +1,8 @@
 //! The state of binding one statement.
 
 use super::{
-    BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, scope::FromClause, star::Star,
+    BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
+    scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, collation, length, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel, TableId};
@@ -120,7 +121,8 @@ impl<'a> Binder<'a> {
     }
 
     pub fn column_item(&self, id: ColId) -> Item {
-        Item { decimals: self.columns.get(id).decimals, ..Item::new(Expr::Column(id), self.columns.ty(id)) }
+        let item = Item::new(Expr::Column(id), self.columns.ty(id));
+        Item { decimals: self.columns.get(id).decimals, ..as_operand(item) }
     }
 
     /// The value as type `ty`: literals at once, all else by a cast.
@@ -134,6 +136,7 @@ impl<'a> Binder<'a> {
         if item.ty == ty {
             return item;
         }
+        let item = self.declared_if_wanted(item, ty);
         let item = match (item.decimals, ty.is_numeric()) {
             (_, true) => bytes_as_number(item),
             // As text it has the digits that it shows.
@@ -163,7 +166,9 @@ impl<'a> Binder<'a> {
 
     /// The value as text under `collation`; text of that collation stays as it is.
     pub fn convert_to_text(&mut self, item: Item, collation: Collation) -> Item {
-        let ty = match text_type(item.ty, collation) {
+        // A YEAR is shorter as a text than the number that it is as an operand.
+        let declared = self.declared_type(&item).unwrap_or(item.ty);
+        let ty = match text_type(declared, collation) {
             SqlType::Bytes { length, .. } => SqlType::varchar(length, collation),
             ty => collation::with_collation(ty, collation),
         };

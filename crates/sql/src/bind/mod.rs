@@ -15,6 +15,7 @@
 
 mod aggregate;
 mod binder;
+mod declared;
 mod dependency;
 mod dml;
 mod expr;

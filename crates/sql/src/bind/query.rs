@@ -166,8 +166,8 @@ impl Binder<'_> {
         let mut exprs = Vec::with_capacity(ids.len());
         for (output, ty) in query.outputs.iter().zip(types) {
             let item = self.column_item(output.id);
-            if item.ty == *ty {
-                exprs.push((output.id, item.expr));
+            if self.columns.ty(output.id) == *ty {
+                exprs.push((output.id, Expr::Column(output.id)));
             } else {
                 let expr = self.convert(item, *ty).expr;
                 exprs.push((self.new_column(&output.name, &expr, *ty), expr));
@@ -246,7 +246,10 @@ impl Binder<'_> {
         for key in keys {
             let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {
                 Some(i) => Expr::Column(bound.outputs[i].id),
-                None => self.expression(&key.expr, &scope, names, Clause::OrderBy)?.expr,
+                None => {
+                    let item = self.expression(&key.expr, &scope, names, Clause::OrderBy)?;
+                    self.bare(item).expr
+                }
             };
             if !matches!(expr, Expr::Literal { .. }) {
                 sort.push(SortKey { expr, descending: order::descending(key)? });

@@ -159,6 +159,7 @@ impl Binder<'_> {
             let mut cx =
                 ExprContext { aggregates: Some(aggregates), ..ExprContext::new(scope, names, Clause::FieldList) };
             let item = self.expr(expr, &mut cx)?;
+            let item = self.bare(item);
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
             let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written));
             let explicit = alias.is_some();
@@ -198,6 +199,7 @@ impl Binder<'_> {
                     }
                 }
             };
+            let item = self.bare(item);
             if let Some(i) = chosen.or_else(|| selected.iter().position(|s| s.item == item))
                 && !item.expr.columns().is_empty()
                 && self.mentions_aggregate(&item.expr, scope)
@@ -251,7 +253,8 @@ impl Binder<'_> {
                             aggregates: Some(aggregates),
                             ..ExprContext::new(scope, names, Clause::OrderBy)
                         };
-                        self.expr(&key.expr, &mut cx)?.expr
+                        let item = self.expr(&key.expr, &mut cx)?;
+                        self.bare(item).expr
                     }
                 },
             };

@@ -59,7 +59,13 @@ impl Binder<'_> {
         let selected = |i: usize| {
             let column = &from.columns[i];
             let name = column.name.clone();
-            Selected { item: self.column_item(column.id), alias: Some(name.clone()), name, ast: None, explicit: false }
+            Selected {
+                item: self.bare(self.column_item(column.id)),
+                alias: Some(name.clone()),
+                name,
+                ast: None,
+                explicit: false,
+            }
         };
         positions.into_iter().map(selected).collect()
     }

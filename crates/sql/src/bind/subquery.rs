@@ -2,11 +2,12 @@
 
 use super::{
     binder::{Binder, BoundQuery, Output},
+    declared::as_operand,
     expr::ExprContext,
 };
 use crate::typing::{Item, collation, comparison};
 use muster_algebra::{ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::HashSet;
 
@@ -40,7 +41,13 @@ impl Binder<'_> {
     fn scalar(&self, bound: BoundQuery, at: usize) -> Item {
         let output = &bound.outputs[at];
         let (item, ids) = (self.output_item(output), vec![output.id]);
-        Item { expr: subquery(SubqueryKind::Scalar, bound.rel, ids), ..item }
+        let expr = subquery(SubqueryKind::Scalar, bound.rel, ids);
+        match self.columns.ty(output.id) {
+            ty if ty == item.ty => Item { expr, ..item },
+            // The text of an ENUM is no longer a number.
+            ty @ (SqlType::Enum(_) | SqlType::Set(_)) => self.no_operand(as_operand(Item::new(expr, ty))),
+            ty => as_operand(Item::new(expr, ty)),
+        }
     }
 
     fn output_item(&self, output: &Output) -> Item {

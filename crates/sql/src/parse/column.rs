@@ -3,7 +3,9 @@
 use super::cursor::Cursor;
 use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, MemberList, NumberKind, Result, SqlError, SqlType,
+    TextKind, UnsignedNumber, Value,
+    members::{ENUM_MEMBERS_MAX, SET_MEMBERS_MAX},
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE, DECIMAL_MAX_STORED_PRECISION},
 };
 use sqlparser::tokenizer::Token;
@@ -17,6 +19,8 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
     let mut spec = ColumnSpec {
         ty: SqlType::Null,
         digits: None,
+        display_width: None,
+        is_real: false,
         charset: None,
         collation: None,
         nullable: None,
@@ -95,43 +99,22 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
     c.advance();
     let name = spec.name.clone();
     spec.ty = match word.as_str() {
-        "TINYINT" | "INT1" => integer(c, IntWidth::Tiny)?,
-        "BOOL" | "BOOLEAN" => SqlType::TINYINT,
-        "SMALLINT" | "INT2" => integer(c, IntWidth::Small)?,
-        "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(c, IntWidth::Medium)?,
-        "INT" | "INTEGER" | "INT4" => integer(c, IntWidth::Int)?,
-        "BIGINT" | "INT8" => integer(c, IntWidth::Big)?,
+        "TINYINT" | "INT1" => integer(c, IntWidth::Tiny, spec)?,
+        "BOOL" | "BOOLEAN" => {
+            spec.display_width = Some(1);
+            SqlType::TINYINT
+        }
+        "SMALLINT" | "INT2" => integer(c, IntWidth::Small, spec)?,
+        "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(c, IntWidth::Medium, spec)?,
+        "INT" | "INTEGER" | "INT4" => integer(c, IntWidth::Int, spec)?,
+        "BIGINT" | "INT8" => integer(c, IntWidth::Big, spec)?,
         "SERIAL" => {
             spec.ty = SqlType::BIGINT_UNSIGNED;
             return Ok(true);
         }
         "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(c, &name)?,
-        "FLOAT" | "FLOAT4" => {
-            let written = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
-            signedness(c)?;
-            match written[..] {
-                [0..=24] | [] => SqlType::Float,
-                [25..=53] => SqlType::Double,
-                [_] => {
-                    let message = format!("Incorrect column specifier for column '{name}'");
-                    return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
-                }
-                [m, d] => {
-                    spec.digits = Some(float_digits(m, d, &name)?);
-                    SqlType::Float
-                }
-                _ => return Err(c.error()),
-            }
-        }
-        "DOUBLE" | "REAL" | "FLOAT8" => {
-            c.accept("PRECISION");
-            if *c.peek(0) == Token::LParen {
-                let [m, d] = c.parenthesised(|c| c.unsigned())?[..] else { return Err(c.error()) };
-                spec.digits = Some(float_digits(m, d, &name)?);
-            }
-            signedness(c)?;
-            SqlType::Double
-        }
+        "FLOAT" | "FLOAT4" => float(c, spec)?,
+        "DOUBLE" | "REAL" | "FLOAT8" => double(c, &word, spec)?,
         "DATE" => SqlType::Date,
         "DATETIME" => SqlType::DateTime { fsp: fsp(c, &name)? },
         "TIMESTAMP" => SqlType::Timestamp { fsp: fsp(c, &name)? },
@@ -139,8 +122,7 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         "CHAR" | "CHARACTER" if c.accept("VARYING") => varchar(c, &name)?,
         "CHAR" | "CHARACTER" => text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &name)?),
         "VARCHAR" => varchar(c, &name)?,
-        "NCHAR" => text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &name)?),
-        "NVARCHAR" => varchar(c, &name)?,
+        "NCHAR" | "NVARCHAR" | "NATIONAL" => national(c, &word, spec)?,
         "TINYTEXT" => text(TextKind::TinyText, 255),
         "TEXT" => {
             length(c)?;
@@ -161,13 +143,17 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
         "MEDIUMBLOB" => bytes(BytesKind::MediumBlob, 16_777_215),
         "LONGBLOB" => bytes(BytesKind::LongBlob, u32::MAX),
-        "BIT" | "YEAR" | "ENUM" | "SET" | "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT"
-        | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "VECTOR" => {
+        "ENUM" => SqlType::Enum(members(c, &name, ENUM_MEMBERS_MAX)?),
+        "SET" => SqlType::Set(members(c, &name, SET_MEMBERS_MAX)?),
+        "YEAR" => year(c)?,
+        "BIT" => bit(c, &name)?,
+        "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
+        | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
             return Err(SqlError::unsupported(format!("type {word}")));
         }
         _ => return Err(c.source.error_at(place)),
     };
-    if spec.ty.is_text() {
+    if spec.ty.is_text() || matches!(spec.ty, SqlType::Enum(_) | SqlType::Set(_)) {
         loop {
             if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
                 spec.charset = Some(c.name_or_string()?);
@@ -181,6 +167,78 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// `('a', 'b', ..)` of ENUM and SET. Spaces at the end of a member do not belong to it. Errors: 1097 for too many, 1367
+/// for a comma within a member of a SET.
+fn members(c: &mut Cursor, name: &str, max: usize) -> Result<MemberList> {
+    let mut names = Vec::new();
+    c.expect_token(&Token::LParen)?;
+    loop {
+        names.push(c.string()?.trim_end_matches(' ').to_owned());
+        if !c.accept_token(&Token::Comma) {
+            break;
+        }
+    }
+    c.expect_token(&Token::RParen)?;
+    if names.len() > max {
+        let message = format!("Too many strings for column {name} and SET");
+        return Err(match max {
+            SET_MEMBERS_MAX => SqlError::new(ErrorCode::TooBigSet, message),
+            _ => SqlError::new(ErrorCode::TooBigEnum, format!("Too many enumeration values for column {name}.")),
+        });
+    }
+    if max == SET_MEMBERS_MAX
+        && let Some(wrong) = names.iter().find(|name| name.contains(','))
+    {
+        let message = format!("Illegal set '{wrong}' value found during parsing");
+        return Err(SqlError::new(ErrorCode::IllegalValueForType, message));
+    }
+    Ok(MemberList::new(names, Collation::DEFAULT))
+}
+
+/// `YEAR` and `YEAR(4)`. Error 1818 for another width.
+fn year(c: &mut Cursor) -> Result<SqlType> {
+    let width = length(c)?;
+    // As in MySQL they change nothing.
+    attributes(c);
+    match width {
+        None | Some(4) => Ok(SqlType::Year),
+        Some(_) => {
+            let message = "Invalid display width. Use YEAR instead.";
+            Err(SqlError::new(ErrorCode::InvalidYearColumnLength, message))
+        }
+    }
+}
+
+/// `BIT` and `BIT(n)`. Errors: 3013 for no bits, 1439 for more than 64.
+fn bit(c: &mut Cursor, name: &str) -> Result<SqlType> {
+    match length(c)?.unwrap_or(1) {
+        0 => Err(SqlError::new(ErrorCode::InvalidFieldSize, format!("Invalid size for column '{name}'."))),
+        width @ 1..=64 => Ok(SqlType::Bit { width: width as u8 }),
+        _ => {
+            let message = format!("Display width out of range for column '{name}' (max = 64)");
+            Err(SqlError::new(ErrorCode::TooBigDisplayWidth, message))
+        }
+    }
+}
+
+/// `NCHAR`, `NVARCHAR`, `NATIONAL CHAR` and so on: text of the character set utf8mb3.
+fn national(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType> {
+    let varying = match word {
+        "NVARCHAR" => true,
+        "NCHAR" => c.accept_any(&["VARCHAR", "VARYING"]).is_some(),
+        _ => match c.accept_any(&["VARCHAR", "CHARACTER", "CHAR"]) {
+            Some("VARCHAR") => true,
+            Some(_) => c.accept("VARYING"),
+            None => return Err(c.error()),
+        },
+    };
+    spec.charset = Some("utf8mb3".into());
+    match varying {
+        true => varchar(c, &spec.name),
+        false => Ok(text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &spec.name)?)),
+    }
 }
 
 fn text(kind: TextKind, length: u32) -> SqlType {
@@ -221,22 +279,85 @@ fn fsp(c: &mut Cursor, name: &str) -> Result<u8> {
     }
 }
 
-/// UNSIGNED, SIGNED, ZEROFILL behind a number's type.
-fn signedness(c: &mut Cursor) -> Result<bool> {
-    let mut unsigned = false;
-    while let Some(word) = c.accept_any(&["UNSIGNED", "SIGNED"]) {
-        unsigned |= word == "UNSIGNED";
-    }
-    if c.at("ZEROFILL") {
-        return Err(SqlError::unsupported("ZEROFILL"));
-    }
-    Ok(unsigned)
+/// UNSIGNED and ZEROFILL behind a number's type.
+#[derive(Clone, Copy)]
+struct NumberAttributes {
+    unsigned: bool,
+    zerofill: bool,
 }
 
-fn integer(c: &mut Cursor, width: IntWidth) -> Result<SqlType> {
-    // The display width means nothing.
-    length(c)?;
-    Ok(SqlType::Int { width, unsigned: signedness(c)? })
+impl NumberAttributes {
+    /// The type of a column of this kind. `width`: the display width, if one is written.
+    fn of(self, kind: NumberKind, width: Option<u8>) -> SqlType {
+        let filled = || width.unwrap_or_else(|| UnsignedNumber::default_width(kind));
+        let number = UnsignedNumber { kind, zerofill: self.zerofill.then(filled) };
+        match (kind, self.unsigned, self.zerofill) {
+            (NumberKind::Int(width), unsigned, false) => SqlType::Int { width, unsigned },
+            (_, false, false) => number.plain(),
+            _ => SqlType::Unsigned(number),
+        }
+    }
+}
+
+/// Reads UNSIGNED, SIGNED and ZEROFILL, in any order. ZEROFILL makes a number unsigned.
+fn attributes(c: &mut Cursor) -> NumberAttributes {
+    let mut attributes = NumberAttributes { unsigned: false, zerofill: false };
+    while let Some(word) = c.accept_any(&["UNSIGNED", "SIGNED", "ZEROFILL"]) {
+        attributes.unsigned |= word == "UNSIGNED";
+        attributes.zerofill |= word == "ZEROFILL";
+    }
+    attributes
+}
+
+fn integer(c: &mut Cursor, width: IntWidth, spec: &mut ColumnSpec) -> Result<SqlType> {
+    let display = match length(c)? {
+        None => None,
+        Some(0) => None,
+        Some(n) => Some(u8::try_from(n).map_err(|_| display_width_out_of_range(&spec.name))?),
+    };
+    let ty = attributes(c).of(NumberKind::Int(width), display);
+    if ty == SqlType::TINYINT && display == Some(1) {
+        spec.display_width = display;
+    }
+    Ok(ty)
+}
+
+/// Error 1439.
+fn display_width_out_of_range(name: &str) -> SqlError {
+    let message = format!("Display width out of range for column '{name}' (max = 255)");
+    SqlError::new(ErrorCode::TooBigDisplayWidth, message)
+}
+
+/// `FLOAT`, `FLOAT(p)` and `FLOAT(M,D)`. Error 1063 for a precision that no double has.
+fn float(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<SqlType> {
+    let written = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
+    let attributes = attributes(c);
+    match written[..] {
+        [0..=24] | [] => Ok(attributes.of(NumberKind::Float, None)),
+        [25..=53] => Ok(attributes.of(NumberKind::Double, None)),
+        [_] => {
+            let message = format!("Incorrect column specifier for column '{}'", spec.name);
+            Err(SqlError::new(ErrorCode::WrongFieldSpec, message))
+        }
+        [m, d] => {
+            spec.digits = Some(float_digits(m, d, &spec.name)?);
+            Ok(attributes.of(NumberKind::Float, u8::try_from(m).ok()))
+        }
+        _ => Err(c.error()),
+    }
+}
+
+/// `DOUBLE [PRECISION]` and `REAL`, also with `(M,D)`.
+fn double(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType> {
+    spec.is_real = word == "REAL";
+    c.accept("PRECISION");
+    let mut width = None;
+    if *c.peek(0) == Token::LParen {
+        let [m, d] = c.parenthesised(|c| c.unsigned())?[..] else { return Err(c.error()) };
+        spec.digits = Some(float_digits(m, d, &spec.name)?);
+        width = u8::try_from(m).ok();
+    }
+    Ok(attributes(c).of(NumberKind::Double, width))
 }
 
 /// M and D of a floating-point type. Errors: 1439, 1425, 1427.
@@ -244,10 +365,7 @@ fn float_digits(precision: u64, scale: u64, name: &str) -> Result<FloatDigits> {
     if scale > DECIMAL_MAX_SCALE as u64 {
         return Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE));
     }
-    let Ok(width) = u8::try_from(precision) else {
-        let message = format!("Display width out of range for column '{name}' (max = 255)");
-        return Err(SqlError::new(ErrorCode::TooBigDisplayWidth, message));
-    };
+    let Ok(width) = u8::try_from(precision) else { return Err(display_width_out_of_range(name)) };
     if scale > precision {
         return Err(SqlError::scale_above_precision(name));
     }
@@ -261,9 +379,7 @@ fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
         [p, s] => (if p == 0 && s == 0 { 10 } else { p }, s),
         _ => return Err(c.error()),
     };
-    if signedness(c)? {
-        return Err(SqlError::unsupported("DECIMAL UNSIGNED"));
-    }
+    let attributes = attributes(c);
     if scale > DECIMAL_MAX_SCALE as u64 {
         return Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE));
     }
@@ -273,7 +389,7 @@ fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
     if scale > precision {
         return Err(SqlError::scale_above_precision(name));
     }
-    Ok(SqlType::Decimal { precision: precision as u8, scale: scale as u8 })
+    Ok(attributes.of(NumberKind::Decimal { precision: precision as u8, scale: scale as u8 }, None))
 }
 
 /// `CURRENT_TIMESTAMP` or a synonym of it; returns the digits of its fraction of a second.
@@ -317,6 +433,11 @@ fn literal(c: &mut Cursor) -> Result<Value> {
         let bytes = hex_bytes(digits).ok_or_else(|| c.error())?;
         c.advance();
         return Ok(Value::Bytes(bytes));
+    }
+    if let Token::SingleQuotedByteStringLiteral(digits) = c.peek(0) {
+        let value = u64::from_str_radix(digits, 2).map_err(|_| c.error())?;
+        c.advance();
+        return Ok(Value::UInt(value));
     }
     let negative = c.accept_token(&Token::Minus);
     if !negative {

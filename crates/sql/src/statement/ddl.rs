@@ -32,6 +32,10 @@ pub struct ColumnSpec {
     pub ty: SqlType,
     /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
     pub digits: Option<FloatDigits>,
+    /// The display width of `TINYINT(1)`; MySQL shows no other.
+    pub display_width: Option<u8>,
+    /// The type is written as `REAL`, which `sql_mode` can make FLOAT.
+    pub is_real: bool,
     pub charset: Option<String>,
     pub collation: Option<String>,
     /// `None`: neither NULL nor NOT NULL was written (nullable, unless in the primary key).

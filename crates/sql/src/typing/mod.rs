@@ -136,6 +136,9 @@ pub(crate) fn decimal_digits(ty: SqlType) -> Option<(u32, u32)> {
 pub(crate) fn numeric_type(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Null | SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Double => ty,
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
+            numeric_type(ty.operand_type())
+        }
         SqlType::Bool => SqlType::BIGINT,
         SqlType::Float | SqlType::Text { .. } | SqlType::Bytes { .. } => SqlType::Double,
         SqlType::Date => SqlType::BIGINT,
@@ -160,6 +163,10 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+        SqlType::Year => 4,
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
+            display_length(ty.operand_type())
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub use range::ByteRange;
 pub use words::{KeyWords, NumberWords, WordBound, be_word};
 
 use crate::{Result, StorageError};
-use muster_types::{Collation, Decimal, IntWidth, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
+use muster_types::{Collation, Decimal, IntWidth, MemberList, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
 
 /// How values of a part become bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,10 @@ impl KeyKind {
             SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => {
                 KeyKind::Int { width: 8, signed: true }
             }
+            SqlType::Enum(members) => KeyKind::Int { width: enum_bytes(members), signed: false },
+            SqlType::Year => KeyKind::Int { width: 2, signed: false },
+            SqlType::Unsigned(number) => KeyKind::of(&number.plain()),
+            SqlType::Set(_) | SqlType::Bit { .. } => KeyKind::Int { width: 8, signed: false },
             SqlType::Text { collation, .. } => KeyKind::Text(collation),
             SqlType::Bytes { .. } => KeyKind::Bytes,
         }
@@ -80,6 +84,11 @@ impl KeyKind {
             KeyKind::Text(_) | KeyKind::Bytes => None,
         }
     }
+}
+
+/// Bytes of an ENUM value in a page and in a key.
+pub fn enum_bytes(members: MemberList) -> usize {
+    if members.fits_one_byte() { 1 } else { 2 }
 }
 
 /// Bytes of an integer in a page and in a key.

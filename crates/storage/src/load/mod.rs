@@ -257,7 +257,7 @@ fn duplicate(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> StorageEr
         let ty = &layout.columns[part.column].ty;
         match value_at(&columns[part.column], row) {
             Ok(Value::Text(text)) => cut_text(&text, part.prefix).to_string(),
-            Ok(value) => value.to_text(ty.fsp()).unwrap_or_else(|| "NULL".to_string()),
+            Ok(value) => ty.entry_text(&value),
             Err(e) => e.message,
         }
     };

@@ -26,10 +26,13 @@ impl ColumnRange {
     /// values: integers, decimals of up to 18 digits, dates and times.
     pub fn holds(ty: &SqlType) -> bool {
         match ty {
-            SqlType::Int { .. } | SqlType::Decimal { .. } => match Physical::of(ty) {
-                Physical::Int { width, signed } => signed || width < 8,
-                _ => false,
-            },
+            SqlType::Unsigned(number) => Self::holds(&number.plain()),
+            SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Enum(_) | SqlType::Year => {
+                match Physical::of(ty) {
+                    Physical::Int { width, signed } => signed || width < 8,
+                    _ => false,
+                }
+            }
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => true,
             _ => false,
         }

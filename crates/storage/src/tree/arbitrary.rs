@@ -1,7 +1,9 @@
 //! Random schemas and rows for tests.
 
 use crate::{ColumnSchema, IndexSchema, TableSchema};
-use muster_types::{BytesKind, Collation, Decimal, IntWidth, KeyPart, SqlType, TextKind, Value};
+use muster_types::{
+    BytesKind, Collation, Decimal, IntWidth, KeyPart, MemberList, NumberKind, SqlType, TextKind, UnsignedNumber, Value,
+};
 use proptest::{collection::vec, prelude::*};
 
 pub fn int_type(width: IntWidth, unsigned: bool) -> SqlType {
@@ -30,6 +32,15 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
         Just(SqlType::Decimal { precision: 30, scale: 4 }),
         Just(SqlType::Float),
         Just(SqlType::Double),
+        Just(SqlType::Enum(members(2))),
+        Just(SqlType::Enum(members(300))),
+        Just(SqlType::Set(members(3))),
+        Just(SqlType::Year),
+        Just(SqlType::Bit { width: 64 }),
+        Just(SqlType::Unsigned(UnsignedNumber {
+            kind: NumberKind::Decimal { precision: 12, scale: 2 },
+            zerofill: None,
+        })),
         Just(SqlType::Date),
         Just(SqlType::DateTime { fsp: 6 }),
         Just(SqlType::Time { fsp: 0 }),
@@ -40,8 +51,13 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
 
 /// Values of a type: few distinct ones, so that keys meet, and the extremes.
 pub fn any_value(ty: SqlType, nullable: bool) -> BoxedStrategy<Value> {
+    let ty = ty.stored_type();
     let value: BoxedStrategy<Value> = match ty {
-        SqlType::Null => Just(Value::Null).boxed(),
+        SqlType::Null | SqlType::Unsigned(_) => Just(Value::Null).boxed(),
+        SqlType::Enum(members) => (0..=members.names().len() as u64).prop_map(Value::UInt).boxed(),
+        SqlType::Set(members) => (0..=members.all_bits()).prop_map(Value::UInt).boxed(),
+        SqlType::Year => prop_oneof![Just(0), 1901u64..2156].prop_map(Value::UInt).boxed(),
+        SqlType::Bit { .. } => prop_oneof![0u64..9, any::<u64>()].prop_map(Value::UInt).boxed(),
         SqlType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         SqlType::Int { width, unsigned: false } => {
             let shift = 64 - 8 * crate::key::int_bytes(width) as u32;
@@ -113,4 +129,8 @@ pub fn any_schema() -> impl Strategy<Value = TableSchema> {
 pub fn any_rows(schema: &TableSchema, count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<Value>>> + use<> {
     let row: Vec<_> = schema.columns.iter().map(|c| any_value(c.ty, c.nullable)).collect();
     vec(row, count)
+}
+
+fn members(count: usize) -> MemberList {
+    MemberList::new((0..count).map(|i| format!("member {i}")).collect(), Collation::DEFAULT)
 }

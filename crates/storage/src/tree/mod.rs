@@ -30,7 +30,7 @@ pub use build::{TreeBuilder, TreeShape};
 pub use change::group::Room;
 pub(crate) use change::group::{FirstRecord, group_bytes_max};
 pub(crate) use change::modify::UndoKind;
-pub use change::modify::{Rest, TreeChange, fsp};
+pub use change::modify::{Rest, TreeChange};
 pub use page::layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use read::by_key::{Pages, RowOnPage, VisitEnd};
 pub use read::check::TreeReport;

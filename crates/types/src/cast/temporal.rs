@@ -2,12 +2,14 @@
 
 use super::{CastWarning, number::to_decimal};
 use crate::{
-    Decimal, ErrorCode, Value,
+    Decimal, ErrorCode, SqlType, Value,
     decimal::div_round,
+    store::{self, StoreFault, StoredType, Unfit},
     temporal::{
         MICROS_PER_DAY, Moment, TIME_MAX_MICROS, days_from_civil, moment_from_number, read_datetime, read_time,
         round_fraction, time_from_number,
     },
+    time_zone::TimeZone,
 };
 
 fn incorrect(what: &str, value: &Value) -> (Value, Option<CastWarning>) {
@@ -28,6 +30,26 @@ pub(super) fn to_date(value: &Value) -> (Value, Option<CastWarning>) {
     match moment(value, "date").map(|of| (of.moment.days(), of.warning)) {
         Some((Some(days), warning)) => (Value::Date(days), warning),
         _ => incorrect("datetime", value),
+    }
+}
+
+/// `CAST(x AS YEAR)`: what a YEAR column would store, NULL for what it would refuse.
+pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
+    let column = StoredType { ty: SqlType::Year, digits: None, zone: TimeZone::UTC };
+    let text = || value.to_text(0).unwrap_or_default();
+    let rounded = match value {
+        Value::Double(x) => Value::Double(x.round_ties_even()),
+        other => other.clone(),
+    };
+    match store::store(&rounded, column) {
+        Ok(year) => (year, None),
+        Err(Unfit { fault: StoreFault::Truncated, instead: Some(year) }) => {
+            (year, CastWarning::truncated("YEAR", &text()))
+        }
+        Err(Unfit { fault: StoreFault::Incorrect(_), .. }) => {
+            (Value::Null, CastWarning::new(ErrorCode::WrongValue, format!("Incorrect YEAR value: '{}'", text())))
+        }
+        Err(_) => (Value::Null, CastWarning::truncated("YEAR", &text())),
     }
 }
 

@@ -134,6 +134,11 @@ codes! {
     MultiUpdateKeyConflict = 1706, "HY000";
     NoDefaultForField = 1364, "HY000";
     WrongValue = 1525, "HY000";
+    TooBigSet = 1097, "HY000";
+    TooBigEnum = 3505, "HY000";
+    DuplicatedValueInType = 1291, "HY000";
+    InvalidYearColumnLength = 1818, "HY000";
+    InvalidFieldSize = 3013, "HY000";
     DataTooLong = 1406, "22001";
     DatetimeFunctionOverflow = 1441, "22008";
     CollationCharsetMismatch = 1253, "42000";

@@ -5,6 +5,7 @@
 //!   value     a value, or a field of text, into a column of any type
 //!   number    text to integers, decimals and floating-point numbers
 //!   temporal  text to dates and times; local times to moments
+//!   named     ENUM, SET, YEAR and BIT
 //!   text      lengths of texts and byte strings, and their stored form
 //!   fault     what can be wrong with a value, in MySQL's numbers and words
 //! ```
@@ -21,10 +22,11 @@
 //! asks `cast`.
 
 mod fault;
+mod named;
 pub mod number;
 pub mod temporal;
 pub mod text;
 mod value;
 
 pub use fault::{StoreFault, Unfit};
-pub use value::{StoredType, decimal_max, implicit_default, store, store_text};
+pub use value::{StoredType, decimal_max, implicit_default, is_negative_number, store, store_text};

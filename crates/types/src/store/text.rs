@@ -63,7 +63,8 @@ pub fn printable(value: &[u8]) -> String {
     text
 }
 
-fn without_padding(bytes: &[u8]) -> &[u8] {
+/// The text without the spaces at its end.
+pub(super) fn without_padding(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
     &bytes[..end]
 }

@@ -1,8 +1,8 @@
 //! One value into a column of any type.
 
-use super::{StoreFault, Unfit, number, temporal, text};
+use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
-    Decimal, FloatDigits, SqlType, Value,
+    Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
     cast::{cast, int_range, to_double},
     decimal::pow10,
     sql_type::DECIMAL_MAX_STORED_PRECISION,
@@ -22,10 +22,29 @@ pub struct StoredType {
 
 /// The value as the column stores it. NULL stays NULL: whether the column can be NULL is the caller's to know.
 pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    if let SqlType::Unsigned(number) = column.ty {
+        let is_negative = match value {
+            Value::Text(text) => is_negative_number(text.as_bytes()),
+            Value::Bytes(bytes) => is_negative_number(bytes),
+            number => UnsignedNumber::excludes(number),
+        };
+        let plain = StoredType { ty: number.plain(), ..column };
+        return not_negative(store(value, plain), is_negative, plain.ty);
+    }
     match (value, column.ty) {
         (Value::Null, _) => Ok(Value::Null),
         (Value::Text(text), _) => store_text(text.as_bytes(), column),
         (Value::Bytes(bytes), _) => store_text(bytes, column),
+        (_, SqlType::Year) => unsigned(named::year_value(value)),
+        (
+            Value::Date(_) | Value::DateTime(_) | Value::Time(_),
+            SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. },
+        ) => store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column),
+        // What another ENUM column has for a wrong value.
+        (Value::UInt(0), SqlType::Enum(_)) => Ok(Value::UInt(0)),
+        (_, SqlType::Enum(members)) => unsigned(named::enum_number(value, members)),
+        (_, SqlType::Set(members)) => unsigned(named::set_number(value, members)),
+        (_, SqlType::Bit { width }) => unsigned(named::bit_number(value, width)),
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
             store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
         }
@@ -40,6 +59,10 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
 pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value>> {
     let StoredType { ty, digits, zone } = column;
     match ty {
+        SqlType::Unsigned(number) => {
+            let plain = StoredType { ty: number.plain(), ..column };
+            not_negative(store_text(bytes, plain), is_negative_number(bytes), plain.ty)
+        }
         SqlType::Int { width, unsigned } => {
             let (min, max) = int_range(width, unsigned);
             let value = |n: i128| if unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
@@ -83,8 +106,34 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             };
             text::fitted_bytes(bytes, length).map(value).map_err(|unfit| unfit.map(value))
         }
+        SqlType::Enum(members) => unsigned(named::enum_text(bytes, members)),
+        SqlType::Set(members) => unsigned(named::set_text(bytes, members)),
+        SqlType::Year => unsigned(named::year_text(bytes)),
+        SqlType::Bit { width } => unsigned(named::bit_text(bytes, width)),
         SqlType::Bool | SqlType::Null => Ok(Value::Null),
     }
+}
+
+/// What a column without negative numbers stores of one that is negative or not: nothing of what rounds to zero, too.
+/// `plain`: its type without UNSIGNED.
+fn not_negative(stored: Result<Value, Unfit<Value>>, is_negative: bool, plain: SqlType) -> Result<Value, Unfit<Value>> {
+    match stored {
+        Ok(_) | Err(Unfit { instead: Some(_), .. }) if is_negative => {
+            Err(Unfit { fault: StoreFault::OutOfRange, instead: implicit_default(plain) })
+        }
+        other => other,
+    }
+}
+
+/// Returns true if the text begins with a number below zero.
+pub fn is_negative_number(text: &[u8]) -> bool {
+    let Some(digits) = text.trim_ascii_start().strip_prefix(b"-") else { return false };
+    let number = digits.iter().take_while(|b| b.is_ascii_digit() || **b == b'.');
+    number.into_iter().any(|b| (b'1'..=b'9').contains(b))
+}
+
+fn unsigned(stored: Result<u64, Unfit<u64>>) -> Result<Value, Unfit<Value>> {
+    stored.map(Value::UInt).map_err(|unfit| unfit.map(Value::UInt))
 }
 
 /// A number, date or time as the text of a number, which a column of type `ty` rounds as it would round the value.
@@ -147,6 +196,7 @@ pub fn decimal_max(precision: u8) -> i128 {
 /// there is no zero.
 pub fn implicit_default(ty: SqlType) -> Option<Value> {
     Some(match ty {
+        SqlType::Unsigned(number) => return implicit_default(number.plain()),
         SqlType::Int { unsigned: true, .. } => Value::UInt(0),
         SqlType::Int { .. } => Value::Int(0),
         SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(0, scale)),
@@ -155,6 +205,9 @@ pub fn implicit_default(ty: SqlType) -> Option<Value> {
         SqlType::Time { .. } => Value::Time(0),
         SqlType::Text { .. } => Value::Text(String::new()),
         SqlType::Bytes { .. } => Value::Bytes(Vec::new()),
+        // MySQL's implicit default of an ENUM is its first member.
+        SqlType::Enum(_) => Value::UInt(1),
+        SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => Value::UInt(0),
         _ => return None,
     })
 }

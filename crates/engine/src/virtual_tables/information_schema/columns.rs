@@ -18,6 +18,9 @@ pub fn data_type(ty: &SqlType) -> String {
 /// A default as `information_schema` and SHOW COLUMNS give it; `None` without one.
 fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
     match ddl::shown_default(column, zone)? {
+        DefaultValue::Value(Value::UInt(bits)) if matches!(column.ty, SqlType::Bit { .. }) => {
+            Some(format!("b'{bits:b}'"))
+        }
         DefaultValue::Value(value) => column.shown(&value),
         DefaultValue::CurrentTimestamp => Some(match column.ty.fsp() {
             0 => "CURRENT_TIMESTAMP".into(),
@@ -57,11 +60,17 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
             characters = Some(i64::from(length));
             octets = characters;
         }
+        SqlType::Enum(members) | SqlType::Set(members) => {
+            let length = if matches!(c.ty, SqlType::Enum(_)) { members.longest() } else { members.total_length() };
+            characters = Some(i64::from(length));
+            octets = Some(i64::from(length) * charset::max_bytes(members.collation()) as i64);
+        }
         _ => {}
     }
-    let (precision, scale) = match (c.ty, c.digits) {
+    let (precision, scale) = match (c.ty.stored_type(), c.digits) {
         (_, Some(digits)) => (Some(digits.precision.into()), Some(digits.scale.into())),
         (SqlType::Int { width: IntWidth::Big, unsigned: true }, _) => (Some(20), Some(0)),
+        (SqlType::Bit { width }, _) => (Some(u64::from(width)), None),
         (SqlType::Float, _) => (Some(12), None),
         (SqlType::Double, _) => (Some(22), None),
         (ty, _) => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
@@ -71,8 +80,8 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         _ => None,
     };
     let collation = match c.ty {
-        SqlType::Text { collation, .. } => Some(collation),
-        _ => None,
+        SqlType::Bytes { .. } => None,
+        ty => ty.collation(),
     };
     vec![
         text("def"),

@@ -220,6 +220,7 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
             nullable: name.ends_with('?'),
             default: None,
             auto_increment: false,
+            display_width: None,
             digits: None,
             comment: String::new(),
         };

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use muster_algebra::{ColId, Expr, Rel};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::HashMap;
 
@@ -53,7 +53,12 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
             source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut subqueries)?);
             binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
         }
-        InsertSource::Query(select) => query = Some(binder.source_query(select, given.len(), database.as_deref())?),
+        InsertSource::Query(select) => {
+            query = {
+                let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
+                Some(binder.source_query(select, &types, database.as_deref())?)
+            }
+        }
     }
     let before = binder.reads.len();
     let mut on_duplicate = match insert.on_duplicate.is_empty() {
@@ -222,15 +227,36 @@ impl Binder<'_> {
         *expr = replaced(std::mem::replace(expr, Expr::bool(true)), computed);
     }
 
-    /// The query whose rows are inserted. Error 1136 for another number of columns.
-    fn source_query(&mut self, query: &Query, given: usize, database: Option<&str>) -> Result<BoundQuery> {
+    /// The query whose rows are inserted, its columns as columns of these types take them. Error 1136 for another
+    /// number of columns.
+    fn source_query(&mut self, query: &Query, given: &[SqlType], database: Option<&str>) -> Result<BoundQuery> {
         let names = Names::of_statement(database, &query.items);
         self.wants_from = is_single_block(&query.ast);
         let bound = self.query(&query.ast, &names, true)?;
-        if bound.outputs.len() != given {
+        if bound.outputs.len() != given.len() {
             return Err(SqlError::wrong_value_count(1));
         }
-        Ok(bound)
+        Ok(self.for_columns(bound, given))
+    }
+
+    /// The query with the values that columns of these types take from ENUM, SET, YEAR and BIT columns.
+    fn for_columns(&mut self, bound: BoundQuery, types: &[SqlType]) -> BoundQuery {
+        let BoundQuery { rel, mut outputs } = bound;
+        let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
+        let before = exprs.len();
+        for (output, ty) in outputs.iter_mut().zip(types) {
+            let column = self.column_item(output.id);
+            let item = self.for_column(column, *ty);
+            if item.expr != Expr::Column(output.id) {
+                let id = self.new_column(&output.name, &item.expr, item.ty);
+                output.id = id;
+                exprs.push((id, item.expr));
+            }
+        }
+        if exprs.len() == before {
+            return BoundQuery { rel, outputs };
+        }
+        BoundQuery { rel: Rel::Project { input: Box::new(rel), exprs }, outputs }
     }
 
     fn on_duplicate(

@@ -33,12 +33,12 @@ impl Binder<'_> {
                 let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
                 // A column gets the digits that a quotient keeps beyond those that it shows (MySQL:
                 // `Item::save_in_field`).
-                let item = item.unrounded(KEPT_DIGITS);
+                let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
                 let item = match ty.collation() {
                     _ if ty.is_integer() && item.ty == SqlType::Date && matches!(item.expr, Expr::Column(_)) => {
                         whole_moment(item.expr)
                     }
-                    _ if ty.is_numeric() => bytes_as_number(item),
+                    _ if ty.stored_type().is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.
                     Some(collation) if item.ty.is_temporal() => {
                         let text = text_type(item.ty, collation);
@@ -129,7 +129,7 @@ fn whole_moment(date: Expr) -> Item {
 
 /// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.
 fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
-    match ty.is_numeric() {
+    match ty.stored_type().is_numeric() {
         true if bytes.iter().skip_while(|b| **b == 0).count() > 8 => Value::Decimal(Decimal::new(1 << 64, 0)),
         true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
         false => Value::Bytes(bytes.to_vec()),

@@ -115,7 +115,12 @@ impl Binder<'_> {
             }
         };
         let item = self.column_item(id);
-        Ok(self.shown_as(item, shown))
+        match shown.operand_type() == shown {
+            true => Ok(self.shown_as(item, shown)),
+            // As in MySQL, the smallest and the largest year show as numbers.
+            false if shown == SqlType::Year => Ok(self.no_operand(item)),
+            false => Ok(item),
+        }
     }
 
     /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
@@ -156,9 +161,7 @@ impl Binder<'_> {
             let ty = call.ty;
             return Ok((call, ty, None));
         }
-        if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
-            items = items.into_iter().map(bytes_as_number).collect();
-        }
+        items = self.aggregated(name, items);
         let one = |b: &mut Self, function, arg, ty| {
             let args = vec![b.operand(items[0].clone(), arg).expr];
             AggregateCall { function, args, distinct, ty }
@@ -233,6 +236,16 @@ impl Binder<'_> {
         Ok(AggregateCall { function, args: vec![arg], distinct: false, ty })
     }
 
+    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored.
+    fn aggregated(&self, name: &str, items: Vec<Item>) -> Vec<Item> {
+        let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
+        if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
+            return items.into_iter().map(bytes_as_number).collect();
+        }
+        let bare = name == "ANY_VALUE" || matches!(name, "MIN" | "MAX") && items.iter().all(is_number);
+        if bare { items.into_iter().map(|item| self.bare(item)).collect() } else { items }
+    }
+
     fn group_concat(
         &mut self,
         items: Vec<Item>,
@@ -251,10 +264,11 @@ impl Binder<'_> {
                 FunctionArgumentClause::OrderBy(keys) => {
                     for key in keys {
                         let descending = order::descending(key)?;
-                        let expr = match order::position(&key.expr, items.len(), Clause::OrderBy)? {
-                            Some(i) => items[i].expr.clone(),
-                            None => self.expr(&key.expr, cx)?.expr,
+                        let item = match order::position(&key.expr, items.len(), Clause::OrderBy)? {
+                            Some(i) => items[i].clone(),
+                            None => self.expr(&key.expr, cx)?,
                         };
+                        let expr = self.bare(item).expr;
                         order.push(SortKey { expr, descending });
                     }
                 }

@@ -5,6 +5,7 @@ use crate::{
     VariableScope,
     bind::{
         binder::Binder,
+        declared::as_operand,
         scope::Clause,
         select::{bare_name, find_alias},
     },
@@ -135,7 +136,7 @@ impl Binder<'_> {
                 (cx.clause, cx.selected) = (clause, aliases);
                 item.map(Some)
             }
-            _ => Ok(Some(selected[i].item.clone())),
+            _ => Ok(Some(as_operand(selected[i].item.clone()))),
         }
     }
 }

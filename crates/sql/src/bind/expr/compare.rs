@@ -37,6 +37,7 @@ impl Binder<'_> {
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         let (l, r) = (compared(l), compared(r));
+        let (l, r) = self.beside_column(op, l, r);
         match self.tolerance(op, &l, &r) {
             Some(tolerance) => Ok(self.compare_within(op, l, r, tolerance)),
             None => self.compare_refusing(op, l, r, true),

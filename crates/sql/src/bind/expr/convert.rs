@@ -2,7 +2,7 @@
 
 use super::ExprContext;
 use crate::{
-    bind::binder::Binder,
+    bind::{binder::Binder, declared::as_operand},
     typing::{
         Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, result::byte_length, text_of_length,
     },
@@ -21,7 +21,8 @@ impl Binder<'_> {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
-        let mut item = Item { hexadecimal: false, decimals: None, ..self.convert(item, ty) };
+        let item = as_operand(self.convert(item, ty));
+        let mut item = Item { hexadecimal: false, decimals: None, ..self.no_operand(item) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
         }
@@ -80,7 +81,7 @@ impl Binder<'_> {
             }
             _ => self.convert_to_text(item, wanted),
         };
-        Ok(Item { derivation: Derivation::Explicit, ..item })
+        Ok(Item { derivation: Derivation::Explicit, ..self.no_operand(item) })
     }
 
     fn cast_type(&self, to: &DataType, item: &Item) -> Result<SqlType> {
@@ -112,9 +113,7 @@ impl Binder<'_> {
                 }
             }
             DataType::JSON => return Err(SqlError::unsupported("CAST .. AS JSON")),
-            DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => {
-                return Err(SqlError::unsupported("CAST .. AS YEAR"));
-            }
+            DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => SqlType::Year,
             other => return Err(SqlError::syntax(other, 1)),
         })
     }

@@ -216,7 +216,8 @@ impl Binder<'_> {
     }
 
     fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut ExprContext) -> Result<Item> {
-        let arg = Box::new(self.expr(expr, cx)?.expr);
+        let item = self.expr(expr, cx)?;
+        let arg = Box::new(self.bare(item).expr);
         Ok(Item::bool(Expr::IsNull { arg, negated }))
     }
 

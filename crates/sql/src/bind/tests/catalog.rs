@@ -108,6 +108,7 @@ impl TestCatalog {
                 nullable: c.nullable.unwrap_or(true) && !primary.contains(&c.name),
                 default: None,
                 auto_increment: c.auto_increment,
+                display_width: None,
                 digits: c.digits,
                 comment: String::new(),
             });

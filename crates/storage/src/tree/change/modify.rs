@@ -511,13 +511,3 @@ impl Rest<'_> {
         posts.chain(merged).for_each(note);
     }
 }
-
-/// Digits of fractional seconds that values of the type show.
-pub fn fsp(ty: &muster_types::SqlType) -> u8 {
-    match ty {
-        muster_types::SqlType::DateTime { fsp }
-        | muster_types::SqlType::Timestamp { fsp }
-        | muster_types::SqlType::Time { fsp } => *fsp,
-        _ => 0,
-    }
-}

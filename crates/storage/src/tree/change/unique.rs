@@ -1,9 +1,6 @@
 //! Duplicates: entries of a unique tree with the same declared parts.
 
-use super::{
-    modify::{TreeChange, fsp},
-    new_row::NewRow,
-};
+use super::{modify::TreeChange, new_row::NewRow};
 use crate::tree::{planted::PlantedFault, read::descent::DescentTarget};
 use crate::{
     Result, StorageError,
@@ -46,8 +43,7 @@ impl TreeChange<'_> {
         };
         let entry = layout.key.parts[..parts].iter().map(|p| {
             let ty = &layout.columns[p.column].ty;
-            let value = values.columns[p.column].value(0, ty, None);
-            value.to_text(fsp(ty)).unwrap_or_else(|| "NULL".into())
+            ty.entry_text(&values.columns[p.column].value(0, ty, None))
         });
         StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }
     }

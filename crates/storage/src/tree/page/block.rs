@@ -375,10 +375,15 @@ impl ColumnBlock {
         }
         let bytes = || overflow.unwrap_or_else(|| self.bytes(row).to_vec());
         match *ty {
-            SqlType::Null => Value::Null,
+            // Layouts have stored types only.
+            SqlType::Null | SqlType::Unsigned(_) => Value::Null,
             SqlType::Bool => Value::Bool(self.int(row) != 0),
             SqlType::Int { unsigned: false, .. } => Value::Int(self.int(row)),
-            SqlType::Int { unsigned: true, .. } => Value::UInt(self.int(row) as u64),
+            SqlType::Int { unsigned: true, .. }
+            | SqlType::Enum(_)
+            | SqlType::Set(_)
+            | SqlType::Year
+            | SqlType::Bit { .. } => Value::UInt(self.int(row) as u64),
             SqlType::Decimal { scale, .. } => match &self.values {
                 BlockValues::Wide(v) => Value::Decimal(Decimal::new(v[row], scale)),
                 _ => Value::Decimal(Decimal::new(self.int(row) as i128, scale)),

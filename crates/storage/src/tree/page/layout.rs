@@ -3,7 +3,7 @@
 use super::{block::cut_value, leaf::record::RecordLayout};
 use crate::{
     ColumnSchema, TableSchema,
-    key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, int_bytes},
+    key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, enum_bytes, int_bytes},
 };
 use muster_types::{SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
 use std::borrow::Cow;
@@ -31,6 +31,10 @@ impl Physical {
             SqlType::Double => int(8, false),
             SqlType::Date => int(4, true),
             SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => int(8, true),
+            SqlType::Enum(members) => int(enum_bytes(members), false),
+            SqlType::Year => int(2, false),
+            SqlType::Unsigned(number) => Physical::of(&number.plain()),
+            SqlType::Set(_) | SqlType::Bit { .. } => int(8, false),
             SqlType::Text { .. } => Physical::Bytes { text: true },
             SqlType::Bytes { .. } => Physical::Bytes { text: false },
         }
@@ -157,7 +161,12 @@ impl TreeLayout {
     fn add(&mut self, source: ColumnSource, column: &ColumnSchema) -> usize {
         self.columns.iter().position(|c| c.source == source).unwrap_or_else(|| {
             let physical = Physical::of(&column.ty);
-            self.columns.push(StoredColumn { source, ty: column.ty, nullable: column.nullable, physical });
+            self.columns.push(StoredColumn {
+                source,
+                ty: column.ty.stored_type(),
+                nullable: column.nullable,
+                physical,
+            });
             self.columns.len() - 1
         })
     }

@@ -108,6 +108,7 @@ macro_rules! each_value {
 impl ColumnSink {
     /// Makes a sink for a column of this type, with room for `rows`.
     pub fn new(ty: SqlType, rows: usize) -> ColumnSink {
+        let ty = ty.stored_type();
         let values = match arrow_type(&ty) {
             DataType::Int8 => SinkValues::I8(Vec::with_capacity(rows)),
             DataType::Int16 => SinkValues::I16(Vec::with_capacity(rows)),

@@ -28,10 +28,15 @@ impl<'a> Leaf<'a> {
         }
         let int = || cells.int(row);
         Ok(Some(match stored.ty {
-            SqlType::Null => ValueRef::Null,
+            // Layouts have stored types only.
+            SqlType::Null | SqlType::Unsigned(_) => ValueRef::Null,
             SqlType::Bool => ValueRef::Bool(int() != 0),
             SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
-            SqlType::Int { unsigned: true, .. } => ValueRef::UInt(int() as u64),
+            SqlType::Int { unsigned: true, .. }
+            | SqlType::Enum(_)
+            | SqlType::Set(_)
+            | SqlType::Year
+            | SqlType::Bit { .. } => ValueRef::UInt(int() as u64),
             SqlType::Decimal { scale, .. } => match stored.physical {
                 Physical::Wide => ValueRef::Decimal(Decimal::new(cells.wide(row), scale)),
                 _ => ValueRef::Decimal(Decimal::new(int().into(), scale)),

@@ -1,0 +1,127 @@
+//! Columns of ENUM, SET, YEAR and BIT, which an expression sees as text or as a number, and of numbers with attributes,
+//! which it sees without them.
+//!
+//! ```text
+//!   operand   CAST(column AS its operand type)    comparisons, functions, arithmetic
+//!   bare      column                              select list, GROUP BY, ORDER BY
+//! ```
+//!
+//! A column is bound as an operand ([`as_operand`]). Where its own values are wanted, the cast is taken off again
+//! ([`Binder::bare`]). A conversion starts from the column, too, if the operand has lost what it needs: the position of
+//! an ENUM, the digits of a YEAR, the bytes of a BIT.
+
+use super::binder::Binder;
+use crate::typing::Item;
+use muster_algebra::{CompareOp, Expr};
+use muster_types::{
+    BytesKind, SqlType, Value,
+    store::{StoredType, store},
+    time_zone::TimeZone,
+};
+
+/// The item as the operand of an expression.
+pub(super) fn as_operand(item: Item) -> Item {
+    let ty = item.ty.operand_type();
+    if ty == item.ty {
+        return item;
+    }
+    Item::new(Expr::Cast { arg: Box::new(item.expr), ty }, ty)
+}
+
+impl Binder<'_> {
+    /// The type of the column that the item is an operand of, if that is another than the operand's.
+    pub(super) fn declared_type(&self, item: &Item) -> Option<SqlType> {
+        let Expr::Cast { arg, ty } = &item.expr else { return None };
+        let declared = self.type_of(arg);
+        (declared != *ty && declared.operand_type() == *ty && item.ty == *ty).then_some(declared)
+    }
+
+    /// The item with the values of the column itself.
+    pub(super) fn bare(&self, item: Item) -> Item {
+        match (self.declared_type(&item), item.expr) {
+            (Some(ty), Expr::Cast { arg, .. }) => {
+                Item { derivation: item.derivation, decimals: item.decimals, ..Item::new(*arg, ty) }
+            }
+            (_, expr) => Item { expr, ..item },
+        }
+    }
+
+    /// The item as a value for a column of type `ty`: the number that the column has, if it is of the same type or a
+    /// number; the text of a YEAR or BIT for a text.
+    pub(super) fn for_column(&mut self, item: Item, ty: SqlType) -> Item {
+        let declared = match self.declared_type(&item) {
+            Some(declared) => declared,
+            None => return item,
+        };
+        let is_set = matches!(declared, SqlType::Enum(_) | SqlType::Set(_));
+        if declared == ty || is_set && (ty.is_numeric() || matches!(ty, SqlType::Bit { .. } | SqlType::Year)) {
+            return self.bare(item);
+        }
+        match (declared, ty) {
+            (SqlType::Year, SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Enum(_) | SqlType::Set(_)) => {
+                let text = SqlType::varchar(4, self.default_collation());
+                self.convert(item, text)
+            }
+            (SqlType::Bit { .. }, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
+                self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length: 8 })
+            }
+            _ => item,
+        }
+    }
+
+    /// An item that a cast was written for: it is no longer the operand of a column, and is ordered as what it was cast
+    /// to.
+    pub(super) fn no_operand(&self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            None => item,
+            Some(_) => Item { expr: Expr::Cast { arg: Box::new(item.expr), ty: item.ty }, ..item },
+        }
+    }
+
+    /// The item that a conversion to `ty` starts from: an ENUM or SET becomes a number by itself, a YEAR, BIT or
+    /// ZEROFILL number a text.
+    pub(super) fn declared_if_wanted(&self, item: Item, ty: SqlType) -> Item {
+        let is_string = ty.is_text() || ty.is_bytes();
+        let wanted = match self.declared_type(&item) {
+            Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric(),
+            Some(SqlType::Year | SqlType::Bit { .. }) => is_string,
+            Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some(),
+            _ => false,
+        };
+        if wanted { self.bare(item) } else { item }
+    }
+
+    /// The sides of a comparison: columns of one type are compared as they are stored where only equality counts, and a
+    /// constant beside a YEAR column is the year that the column would store (MySQL: `convert_constant_arg_to_field`).
+    pub(super) fn beside_column(&self, op: CompareOp, l: Item, r: Item) -> (Item, Item) {
+        let (left, right) = (self.declared_type(&l), self.declared_type(&r));
+        match (left, right) {
+            (Some(a), Some(b)) if a == b && is_equality(op) => (self.bare(l), self.bare(r)),
+            (Some(SqlType::Year), None) => {
+                let r = year_constant(r, l.ty);
+                (l, r)
+            }
+            (None, Some(SqlType::Year)) => (year_constant(l, r.ty), r),
+            _ => (l, r),
+        }
+    }
+}
+
+fn is_equality(op: CompareOp) -> bool {
+    matches!(op, CompareOp::Eq | CompareOp::NotEq | CompareOp::NullSafeEq)
+}
+
+/// The constant as a YEAR column stores it, as a number of type `operand`. What the column does not store exactly stays
+/// as it is: 2001.5 is no year.
+fn year_constant(item: Item, operand: SqlType) -> Item {
+    let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
+    let value = match item.as_literal() {
+        Some(value @ (Value::Int(_) | Value::UInt(_) | Value::Date(_) | Value::DateTime(_))) => value,
+        Some(value @ (Value::Text(_) | Value::Bytes(_))) if is_text => value,
+        _ => return item,
+    };
+    match store(value, StoredType { ty: SqlType::Year, digits: None, zone: TimeZone::UTC }) {
+        Ok(year) => Item::literal(year, operand),
+        Err(_) => item,
+    }
+}

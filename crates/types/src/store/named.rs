@@ -1,0 +1,155 @@
+//! Values of ENUM, SET, YEAR and BIT columns.
+
+use super::{StoreFault, Unfit, number, text};
+use crate::{
+    Decimal, MemberList, Value,
+    decimal::{div_round, pow10},
+    temporal,
+};
+
+/// YEAR values below this one are of the years from 2000 on, those up to [`SHORT_YEAR_MAX`] of the years before.
+const YEAR_OF_2000: i128 = 70;
+const SHORT_YEAR_MAX: i128 = 99;
+const YEAR_BEFORE_FIRST: i128 = 1900;
+const YEAR_MAX: i128 = 2155;
+
+/// The position of the member that a text is, or whose number it is (MySQL: `Field_enum::store`).
+pub fn enum_text(bytes: &[u8], members: MemberList) -> Result<u64, Unfit<u64>> {
+    let wrong = Unfit::new(StoreFault::Truncated, 0);
+    let text = text::valid(text::without_padding(bytes)).map_err(|_| wrong)?;
+    if let Some(position) = members.position(text) {
+        return Ok(position as u64);
+    }
+    match text.parse::<u64>() {
+        Ok(number) if number <= members.names().len() as u64 => Ok(number),
+        _ => Err(wrong),
+    }
+}
+
+/// The position that a number is.
+pub fn enum_number(value: &Value, members: MemberList) -> Result<u64, Unfit<u64>> {
+    match u64::try_from(truncated(value)) {
+        Ok(position) if (1..=members.names().len() as u64).contains(&position) => Ok(position),
+        _ => Err(Unfit::new(StoreFault::Truncated, 0)),
+    }
+}
+
+/// The bits of the members that a text names, or whose number it is.
+pub fn set_text(bytes: &[u8], members: MemberList) -> Result<u64, Unfit<u64>> {
+    let text = text::valid(text::without_padding(bytes)).map_err(|_| Unfit::new(StoreFault::Truncated, 0))?;
+    let (bits, all) = members.set_bits(text);
+    if all {
+        return Ok(bits);
+    }
+    if bits == 0
+        && let Ok(number) = text.parse::<u64>()
+        && number <= members.all_bits()
+    {
+        return Ok(number);
+    }
+    Err(Unfit::new(StoreFault::Truncated, bits))
+}
+
+/// The bits that a number is; those that no member has are dropped.
+pub fn set_number(value: &Value, members: MemberList) -> Result<u64, Unfit<u64>> {
+    let bits = truncated(value) as u64;
+    match bits & members.all_bits() {
+        kept if kept == bits => Ok(bits),
+        kept => Err(Unfit::new(StoreFault::Truncated, kept)),
+    }
+}
+
+/// The year of a text (MySQL: `Field_year::store`): two digits are a year from 1970 to 2069, and so is a zero that is
+/// not written with four.
+pub fn year_text(bytes: &[u8]) -> Result<u64, Unfit<u64>> {
+    let (number, fault) = match number::integer(bytes, i64::MIN.into(), i64::MAX.into()) {
+        Ok(number) => (number, None),
+        Err(Unfit { fault: StoreFault::Truncated, instead: Some(number) }) => (number, Some(StoreFault::Truncated)),
+        Err(unfit) => return Err(Unfit::new(unfit.fault, 0)),
+    };
+    let year = match number {
+        0 if bytes.len() != 4 => Ok(2000),
+        number => full_year(number),
+    };
+    match (year, fault) {
+        (Ok(year), Some(fault)) => Err(Unfit::new(fault, year)),
+        (year, _) => year,
+    }
+}
+
+/// The year of a number, a date or a time, which is of the current year.
+pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
+    let days = match value {
+        Value::Date(days) => Some(*days),
+        Value::DateTime(micros) => i32::try_from(micros.div_euclid(temporal::MICROS_PER_DAY)).ok(),
+        Value::Time(_) => match crate::cast(value, crate::SqlType::Date).0 {
+            Value::Date(today) => Some(today),
+            _ => None,
+        },
+        Value::Decimal(d) => return full_year(pow10(d.scale.into()).map_or(0, |unit| div_round(d.unscaled, unit))),
+        number => return full_year(truncated(number)),
+    };
+    let out_of_range = Unfit::new(StoreFault::OutOfRange, 0);
+    days.map_or(Err(out_of_range), |days| full_year(temporal::civil_from_days(days).0.into()))
+}
+
+fn full_year(number: i128) -> Result<u64, Unfit<u64>> {
+    match number {
+        0 => Ok(0),
+        1..YEAR_OF_2000 => Ok((number + 2000) as u64),
+        YEAR_OF_2000..=SHORT_YEAR_MAX => Ok((number + YEAR_BEFORE_FIRST) as u64),
+        _ if (YEAR_BEFORE_FIRST + 1..=YEAR_MAX).contains(&number) => Ok(number as u64),
+        _ => Err(Unfit::new(StoreFault::OutOfRange, 0)),
+    }
+}
+
+/// The bits of a byte string.
+pub fn bit_text(bytes: &[u8], width: u8) -> Result<u64, Unfit<u64>> {
+    let start = bytes.iter().position(|b| *b != 0).unwrap_or(bytes.len());
+    let significant = &bytes[start..];
+    if significant.len() > 8 {
+        return Err(Unfit::new(StoreFault::TooLong, bits_max(width)));
+    }
+    fitting_bits(significant.iter().fold(0, |bits, b| bits << 8 | u64::from(*b)), width)
+}
+
+/// The bits of a number; of a negative one all 64.
+pub fn bit_number(value: &Value, width: u8) -> Result<u64, Unfit<u64>> {
+    let number = match value {
+        Value::Decimal(Decimal { unscaled, scale }) => {
+            let whole = pow10((*scale).into()).map_or(0, |unit| div_round(*unscaled, unit));
+            if whole > u64::MAX.into() || whole < i64::MIN.into() {
+                return Err(Unfit::new(StoreFault::OutOfRange, bits_max(width)));
+            }
+            whole
+        }
+        other => truncated(other),
+    };
+    fitting_bits(number as u64, width)
+}
+
+fn fitting_bits(bits: u64, width: u8) -> Result<u64, Unfit<u64>> {
+    let max = bits_max(width);
+    if bits <= max { Ok(bits) } else { Err(Unfit::new(StoreFault::TooLong, max)) }
+}
+
+fn bits_max(width: u8) -> u64 {
+    u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
+}
+
+/// A number without its fraction; 0 for what is none.
+fn truncated(value: &Value) -> i128 {
+    match value {
+        Value::Bool(b) => i128::from(*b),
+        Value::Int(i) => i128::from(*i),
+        Value::UInt(u) => i128::from(*u),
+        Value::Decimal(d) => pow10(d.scale.into()).map_or(0, |unit| d.unscaled / unit),
+        Value::Float(x) => *x as i64 as i128,
+        Value::Double(x) => *x as i64 as i128,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+#[path = "named_tests.rs"]
+mod tests;
