@@ -28,12 +28,8 @@ const UNSUPPORTED_MODES: &[&str] = &[
 ];
 
 /// Variables that would change results and do not yet: any value but the default is refused.
-const FIXED: &[&str] = &[
-    "div_precision_increment",
-    "explicit_defaults_for_timestamp",
-    "sql_auto_is_null",
-    "windowing_use_high_precision",
-];
+const FIXED: &[&str] =
+    &["div_precision_increment", "explicit_defaults_for_timestamp", "sql_auto_is_null", "windowing_use_high_precision"];
 
 /// Variables whose session value is the global one of when the client connected.
 const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];

@@ -188,7 +188,6 @@ codes! {
     ZlibBufferError = 1258, "HY000";
     ZlibDataError = 1259, "HY000";
     ReservedSyntax = 1382, "HY000";
-    WrongValueForType = 1411, "HY000";
     WrongParametersToNativeFct = 1583, "42000";
     OptionIgnored = 1618, "HY000";
     AesInvalidInitialVector = 1882, "HY000";
@@ -198,10 +197,8 @@ codes! {
     KdfIterations = 3236, "HY000";
     AesKeySize = 3237, "HY000";
     KdfOptionSize = 3238, "HY000";
-    InvalidBitwiseOperandsSize = 3513, "HY000";
     InvalidBitwiseAggregateOperandsSize = 3514, "HY000";
     DigestParseError = 3676, "HY000";
-    CannotConvertString = 3854, "HY000";
     ReadOnly = 1290, "HY000";
     ForcedRecovery = 1881, "HY000";
     TooHighLevelOfNesting = 1473, "HY000";

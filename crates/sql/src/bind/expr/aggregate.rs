@@ -6,7 +6,7 @@ use crate::{
     typing::{
         Item, aggregate,
         arithmetic::{KEPT_DIGITS, more_decimals, quotient_scale, widened},
-        collation, length,
+        length,
     },
 };
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, SortKey};

@@ -3,7 +3,7 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type, text_type},
+    typing::{Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type},
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
