@@ -72,8 +72,8 @@ pub fn passes_view(
 }
 
 /// For each target of an UPDATE, the columns of its table that are kept with the rows that are found: the key, what is
-/// assigned, and what assignments and checks look at. The change reads the row again, so it needs no others. A row that is found by its key
-/// is there as a whole.
+/// assigned, and what assignments and checks look at. The change reads the row again, so it needs no others. A row that
+/// is found by its key is there as a whole.
 pub fn kept_columns(bound: &BoundUpdate, is_by_key: bool) -> Vec<Vec<usize>> {
     let mentioned: Vec<ColId> =
         bound.assignments.iter().flat_map(|assignment| mentioned_by(&assignment.value)).collect();
