@@ -8,10 +8,10 @@
 //!   pause           a thread that waits, until it is woken, killed or out of time    pause.rs
 //! ```
 //!
-//! A transaction holds a lock of each table and view that it has used until it ends, so that no definition changes below
-//! it. A statement outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it
-//! waits, before it begins, while somebody has the table for himself. It only notes that it uses the table, for FLUSH
-//! TABLES, which waits for statements and not for transactions.
+//! A transaction holds a lock of each table and view that it has used until it ends, so that no definition changes
+//! below it. A statement outside of a transaction that only reads keeps the files that it began with, so it holds no
+//! lock; it waits, before it begins, while somebody has the table for himself. It only notes that it uses the table,
+//! for FLUSH TABLES, which waits for statements and not for transactions.
 //!
 //! Views have numbers as tables have, though not on the disk. A table that CREATE TABLE .. SELECT fills has its number
 //! from the beginning, and the statement has it for itself: who looks for its name finds the number, and waits.
@@ -211,8 +211,8 @@ impl MetadataLocks {
         is_unclaimed
     }
 
-    /// Notes that a statement uses a table, until it has given its last row. Returns false if FLUSH TABLES, or who wants
-    /// the table for himself, is to be waited for first.
+    /// Notes that a statement uses a table, until it has given its last row. Returns false if FLUSH TABLES, or who
+    /// wants the table for himself, is to be waited for first.
     pub fn try_open(&self, owner: Owner, table: TableId) -> bool {
         let mut held = self.held.of(owner);
         let is_free = self.against_readers.load(SeqCst) == 0;

@@ -381,8 +381,8 @@ impl SessionTransaction {
         outcome
     }
 
-    /// Commits what the statement has changed before it ends. It must be a transaction of its own, and what it does next
-    /// must make the log durable.
+    /// Commits what the statement has changed before it ends. It must be a transaction of its own, and what it does
+    /// next must make the log durable.
     pub fn commit_statement(&self) -> Result<()> {
         debug_assert!(!self.is_open(), "the statement has a transaction of its own");
         self.commit_changes(|_| Ok(()))

@@ -232,11 +232,13 @@ async fn a_table_that_is_killed_while_it_is_filled() {
     let filled = "CREATE TABLE made (id INT, s INT) SELECT id, SLEEP(0.05 + id * 0) AS s FROM t";
     for query_only in [true, false] {
         let (id, filling) = home.begin(filled);
-        while home.files() == before {
+        let mut observer = home.session();
+        let locked = "SELECT LOCK_TYPE FROM performance_schema.metadata_locks WHERE OBJECT_NAME = 'made'";
+        while run(&mut observer, locked).await != [["EXCLUSIVE"]] {
             assert!(!filling.is_finished(), "the table was filled too fast");
             sleep(Duration::from_millis(1)).await;
         }
-        let mut observer = home.session();
+        assert_ne!(home.files(), before);
         assert_eq!(run(&mut observer, "SHOW TABLES").await, [["empty"], ["small"], ["t"]]);
         let waiting = ["SELECT COUNT(*) FROM made", "INSERT INTO made VALUES (1, 2)", "DROP TABLE made"];
         let waiting = waiting.map(|sql| home.begin(sql));

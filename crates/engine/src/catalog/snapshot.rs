@@ -30,8 +30,8 @@ pub struct Schema {
     pub collation: Collation,
     pub tables: BTreeMap<String, Arc<TableEntry>>,
     pub views: BTreeMap<String, Arc<ViewEntry>>,
-    /// Tables that CREATE TABLE .. SELECT fills. Nobody else sees them, and the catalog's file does not have them: after
-    /// a crash they are not there.
+    /// Tables that CREATE TABLE .. SELECT fills. Nobody else sees them, and the catalog's file does not have them:
+    /// after a crash they are not there.
     pub unfinished: BTreeMap<String, Arc<TableEntry>>,
 }
 

@@ -22,8 +22,8 @@ pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Resu
     create(context, statement, false).map(|_| Done::rows(0))
 }
 
-/// Makes a table that the statement goes on to fill: until it is finished, nobody else sees it. `None` if there is one of
-/// the name already and that is no error.
+/// Makes a table that the statement goes on to fill: until it is finished, nobody else sees it. `None` if there is one
+/// of the name already and that is no error.
 pub fn create_table_to_fill<'a>(
     context: &'a StatementContext,
     statement: &CreateTable,
@@ -36,8 +36,8 @@ pub fn create_table_to_fill<'a>(
     }))
 }
 
-/// A table that its statement fills. Unless it is finished, it goes again with its rows and its files, whatever ends the
-/// statement. The catalog's file does not have it before it is finished, so a crash leaves nothing of it either.
+/// A table that its statement fills. Unless it is finished, it goes again with its rows and its files, whatever ends
+/// the statement. The catalog's file does not have it before it is finished, so a crash leaves nothing of it either.
 #[must_use]
 pub struct UnfinishedTable<'a> {
     context: &'a StatementContext,

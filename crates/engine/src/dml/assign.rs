@@ -72,15 +72,16 @@ pub fn passes_view(
 }
 
 /// For each target of an UPDATE, the columns of its table that are kept with the rows that are found: the key, what is
-/// assigned, and what assignments and checks look at. The change reads the row again, so it needs no others.
-pub fn kept_columns(bound: &BoundUpdate) -> Vec<Vec<usize>> {
+/// assigned, and what assignments and checks look at. The change reads the row again, so it needs no others. A row that
+/// is found by its key is there as a whole.
+pub fn kept_columns(bound: &BoundUpdate, is_by_key: bool) -> Vec<Vec<usize>> {
     let mentioned: Vec<ColId> =
         bound.assignments.iter().flat_map(|assignment| mentioned_by(&assignment.value)).collect();
     let of_target = |(position, target): (usize, &ChangeTarget)| {
         let shares_table = bound.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1;
         let all = 0..target.columns.len();
         // A subquery that depends on the row may look at any column; so does another name of the same table.
-        if shares_table || !bound.surroundings.dependent.is_empty() {
+        if is_by_key || shares_table || !bound.surroundings.dependent.is_empty() {
             return all.collect();
         }
         let (key, check) = (target.key(), target.check.iter().flat_map(|check| &check.conditions));

@@ -1,8 +1,13 @@
 //! The table that a statement changes: its definition and files, and what a column gets that is given no value.
 
 use super::convert::Conversion;
-use crate::{catalog::TableEntry, statement::StatementContext, tables::TableSet};
+use crate::{
+    catalog::TableEntry,
+    statement::{StatementContext, StatementTables},
+    tables::TableSet,
+};
 use muster_algebra::{ColumnDef, DefaultValue, TableDef};
+use muster_sql::bind::ChangeTarget;
 use muster_storage::Table;
 use muster_types::{Result, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
@@ -21,6 +26,15 @@ impl OpenTarget {
         let entry = set.definitions.entry_of(def)?.clone();
         let storage = set.storage(def.id, context.database.tables().store())?;
         Ok(OpenTarget { entry, storage, set: set.clone() })
+    }
+
+    /// Opens the tables of the targets of a statement, which are locked.
+    pub fn open_all(
+        context: &StatementContext,
+        tables: &StatementTables,
+        targets: &[ChangeTarget],
+    ) -> Result<Vec<OpenTarget>> {
+        targets.iter().map(|target| OpenTarget::open(context, tables.set(), &target.table)).collect()
     }
 
     pub fn columns(&self) -> &[ColumnDef] {

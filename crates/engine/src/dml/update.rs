@@ -54,15 +54,8 @@ pub fn update_rows(
     same_table::check_keys(bound)?;
     let evaluation =
         Evaluation::new(context, conversion, &bound.surroundings, tables, by_key.map_or(&[], |by| by.parameters))?;
-    let opened = bound
-        .targets
-        .iter()
-        .map(|target| OpenTarget::open(context, tables.set(), &target.table))
-        .collect::<Result<Vec<_>>>()?;
-    let kept = match by_key {
-        Some(_) => vec![(0..bound.targets[0].columns.len()).collect()],
-        None => kept_columns(bound),
-    };
+    let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
+    let kept = kept_columns(bound, by_key.is_some());
     let find = || match (by_key, &bound.search) {
         (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
         (None, search) => {

@@ -77,8 +77,8 @@ impl SessionState {
     }
 
     /// FLUSH TABLES: waits for statements that use these tables, or without names any table, and for LOCK TABLES of
-    /// them. Transactions are not waited for, and nothing is locked. Errors 1044, 1066; 1099 and 1100 under the session's
-    /// own LOCK TABLES; 1205, 1213, 1317.
+    /// them. Transactions are not waited for, and nothing is locked. Errors 1044, 1066; 1099 and 1100 under the
+    /// session's own LOCK TABLES; 1205, 1213, 1317.
     pub fn flush_tables(&mut self, context: &Arc<StatementContext>, tables: &[TableName]) -> Result<()> {
         let definitions = self.database.tables().definitions();
         let mut flushed = Vec::new();

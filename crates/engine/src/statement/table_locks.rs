@@ -37,8 +37,8 @@ impl StatementContext {
         result
     }
 
-    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL or
-    /// the deadline of the statement; on the short path it does not wait.
+    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL
+    /// or the deadline of the statement; on the short path it does not wait.
     pub fn lock_waits(&self) -> Waits {
         if self.in_place {
             return Waits::Never;
@@ -129,8 +129,8 @@ impl StatementContext {
         }
     }
 
-    /// Waits until a table is filled or has gone, and locks it to be read, so that nobody who came later drops it first.
-    /// Errors 1205, 1213, 1317.
+    /// Waits until a table is filled or has gone, and locks it to be read, so that nobody who came later drops it
+    /// first. Errors 1205, 1213, 1317.
     pub fn wait_until_filled(&self, unfinished: TableId) -> Result<()> {
         let until = if self.transaction.is_open() { Until::Transaction } else { Until::Statement };
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
@@ -149,8 +149,8 @@ impl StatementContext {
 }
 
 impl StatementTables {
-    /// Locks the tables and views that were looked up, to be read. Returns false if one of them has changed since, so that names
-    /// are to be resolved anew.
+    /// Locks the tables and views that were looked up, to be read. Returns false if one of them has changed since, so
+    /// that names are to be resolved anew.
     pub fn lock_to_read(&self) -> Result<bool> {
         let (context, used) = (&self.context, self.used());
         if !used.is_empty() {

@@ -36,8 +36,8 @@ pub type Interruption = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub enum Waits {
     /// It does not: what would have to be waited for is an error.
     Never,
-    /// It does for so long, or until the deadline of its statement, or until `interruption` is ready, which is asked for
-    /// when a wait begins.
+    /// It does for so long, or until the deadline of its statement, or until `interruption` is ready, which is asked
+    /// for when a wait begins.
     Until { timeout: Duration, deadline: Option<Instant>, interruption: Arc<dyn Fn() -> Interruption + Send + Sync> },
 }
 

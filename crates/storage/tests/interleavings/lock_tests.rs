@@ -128,7 +128,8 @@ fn locks_of_one_key_do_not_conflict_and_nobody_is_left_waiting() {
     });
 }
 
-/// If the thread that waits could miss that it is killed, it would wait without end, and the model checker would say so.
+/// If the thread that waits could miss that it is killed, it would wait without end, and the model checker would say
+/// so.
 #[test]
 fn a_statement_that_is_killed_while_it_waits_ends() {
     check(2000, || {
