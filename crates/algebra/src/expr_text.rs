@@ -272,7 +272,6 @@ fn function_name(function: ScalarFunction) -> &'static str {
         YearWeek => "yearweek",
         DateDiff => "datediff",
         LastDay => "last_day",
-        DateFormat => "date_format",
         ConvertTz => "convert_tz",
         Substring => "substr",
         Concat => "concat",

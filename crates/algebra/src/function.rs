@@ -138,8 +138,6 @@ listed! {
         /// `(a, b)`: days from b to a.
         DateDiff,
         LastDay,
-        /// `(date, format text)`.
-        DateFormat,
         /// `(datetime, zone text, zone text)`: a local time of the first zone in the second; NULL for an unknown zone.
         /// Also how a TIMESTAMP, which is stored in UTC, becomes the session's time.
         ConvertTz,

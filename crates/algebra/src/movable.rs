@@ -26,7 +26,6 @@ impl ScalarFunction {
                 | YearWeek
                 | DateDiff
                 | LastDay
-                | DateFormat
                 | ConvertTz
                 | Substring
                 | Concat

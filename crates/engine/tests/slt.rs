@@ -165,7 +165,9 @@ files! {
     floats
     functions_aggregates
     functions_bytes
+    functions_dates
     functions_information
+    functions_languages
     functions_locks
     functions_network
     functions_numbers

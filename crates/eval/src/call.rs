@@ -9,6 +9,7 @@ impl Evaluator<'_> {
     pub(super) fn function(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
             ScalarFunction::Library(function) => self.library(expr, function, args, ty),
+            _ if ty.is_bytes() && is_bit_operation(function) => self.bit_string(function, args),
             _ => self.call(expr, function, args, ty),
         }
     }
@@ -137,4 +138,9 @@ fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usi
         }
     }
     Some(best)
+}
+
+fn is_bit_operation(function: ScalarFunction) -> bool {
+    use ScalarFunction::*;
+    matches!(function, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
 }

@@ -8,20 +8,20 @@
 //!   compare.rs     comparison, truth
 //!   arithmetic.rs  + - * / DIV %, unary minus
 //!   number.rs      rounding, logarithms, bits
+//!   bit_strings.rs bits of byte strings
 //!   text.rs        functions over text
 //!   checksum.rs    CRC32
 //!   temporal.rs    functions over dates and times
 //!   interval.rs    what an INTERVAL moves a date by
-//!   date_format.rs DATE_FORMAT and week numbers
 //!   call.rs        arguments of functions
 //!   library.rs     functions of the table in `muster_functions`
 //! ```
 
 pub mod arithmetic;
+mod bit_strings;
 mod call;
 mod checksum;
 pub mod compare;
-pub mod date_format;
 mod interval;
 mod library;
 pub mod number;

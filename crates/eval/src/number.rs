@@ -165,7 +165,8 @@ fn at_digits(d: Decimal, digits: i64, divide: fn(i128, i128) -> i128) -> Decimal
 }
 
 fn double_at_digits(x: f64, digits: i64, cut: fn(f64) -> f64) -> f64 {
-    let power = 10f64.powi(digits.unsigned_abs() as i32);
+    // Powers beyond 1e22 are exact only when they are read from text.
+    let power: f64 = format!("1e{}", digits.unsigned_abs()).parse().unwrap_or(f64::INFINITY);
     match digits >= 0 {
         true if (x * power).is_finite() => cut(x * power) / power,
         true => x,

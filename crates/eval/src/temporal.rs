@@ -1,10 +1,8 @@
 //! Functions over dates and times.
 
-use super::{
-    date_format,
-    interval::{Interval, interval},
-};
+use super::interval::{Interval, interval};
 use muster_algebra::{IntervalUnit, ScalarFunction};
+use muster_functions::time::week::{self, WeekMode};
 use muster_types::{
     CastWarning, ErrorCode, SqlType, Value, cast,
     temporal::{
@@ -31,17 +29,17 @@ pub(super) fn call(
             moved_by(&args[0], back, unit, ty, warn)
         }
         Extract(unit) => extract(&args[0], unit, warn).map_or(Value::Null, Value::Int),
-        DayOfWeek => int(day(0, warn).map(|d| (date_format::weekday(d) as i64 + 1) % 7 + 1)),
-        Weekday => int(day(0, warn).map(|d| date_format::weekday(d) as i64)),
-        DayOfYear => int(day(0, warn).map(|d| date_format::day_of_year(d) as i64)),
+        DayOfWeek => int(day(0, warn).map(|d| (week::weekday(d) as i64 + 1) % 7 + 1)),
+        Weekday => int(day(0, warn).map(|d| week::weekday(d) as i64)),
+        DayOfYear => int(day(0, warn).map(|d| week::day_of_year(d) as i64)),
         Week => {
             let mode = week_mode(args.get(1)?);
-            int(day(0, warn).map(|d| date_format::week(d, mode).1 as i64))
+            int(day(0, warn).map(|d| week::week(d, mode).1 as i64))
         }
         YearWeek => {
             let mode = week_mode(args.get(1)?);
             int(day(0, warn).map(|d| {
-                let (year, week) = date_format::week(d, date_format::WeekMode { by_week_year: true, ..mode });
+                let (year, week) = week::week(d, WeekMode { by_week_year: true, ..mode });
                 year as i64 * 100 + week as i64
             }))
         }
@@ -53,11 +51,6 @@ pub(super) fn call(
             let (y, m, _) = civil_from_days(d);
             Value::Date(days_from_civil(y, m, days_in_month(y, m)))
         }),
-        DateFormat => {
-            let format = args.get(1)?.to_text(0)?;
-            let written = moment(&args[0], warn).and_then(|m| date_format::date_format(&m, &format));
-            written.map_or(Value::Null, Value::Text)
-        }
         ConvertTz => {
             let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
             match (zone(1), zone(2), datetime(&args[0], warn)) {
@@ -70,8 +63,8 @@ pub(super) fn call(
 }
 
 /// The mode of a week function; its last three bits count, also of a number that no double holds exactly.
-fn week_mode(value: &Value) -> date_format::WeekMode {
-    date_format::WeekMode::from_number(match value {
+fn week_mode(value: &Value) -> WeekMode {
+    WeekMode::from_number(match value {
         Value::Int(n) => *n,
         other => cast::to_double(other).0 as i64,
     })
@@ -186,7 +179,7 @@ fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning))
                 _ => i64::from(year),
             })
         }
-        Week => Some(date_format::week(days(value, warn)?, date_format::WeekMode::SUNDAY).1 as i64),
+        Week => Some(week::week(days(value, warn)?, WeekMode::SUNDAY).1 as i64),
         _ => extract_clock(value, unit, warn),
     }
 }

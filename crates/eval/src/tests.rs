@@ -366,7 +366,6 @@ fn parts_of_dates() {
     check(call(ScalarFunction::LastDay, vec![date("2004-02-05")], DATE), "2004-02-29");
     let diff = vec![datetime("2007-12-31 23:59:59"), date("2007-12-30")];
     check(call(ScalarFunction::DateDiff, diff, BIG), "1");
-    check(call(ScalarFunction::DateFormat, vec![date("1997-10-04"), text("%Y-%m")], TEXT), "1997-10");
 }
 
 #[test]

@@ -9,10 +9,16 @@ use std::ops::RangeInclusive;
 pub enum Takes {
     /// The value as it is.
     AsIs,
+    /// The value as it is; a TIME becomes a datetime of today.
+    Moment,
     /// Text. All text arguments of a function have one collation; if that is `binary`, they are byte strings.
     Text,
     /// All such arguments are compared: they become texts if all are, integers or decimals if all are, else doubles.
     Compared,
+    /// Text; a hexadecimal literal is the text of its number.
+    DigitText,
+    /// The value as it is; a hexadecimal literal is its number. For functions that read texts as decimals.
+    Exact,
     /// The bytes of a byte string, or of a text in its character set.
     Bytes,
     /// A signed 64-bit integer; an unsigned one that is larger becomes the largest.

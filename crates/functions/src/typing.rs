@@ -11,11 +11,14 @@ pub struct ArgumentType {
     pub given: SqlType,
     /// Most characters that it has as text.
     pub characters: u32,
+    /// Most characters that it has in the statement, before it was converted.
+    pub given_characters: u32,
     /// Digits of fractional seconds that it has as a datetime, and as a TIME; of a constant text those that are
     /// written.
     pub datetime_fsp: u8,
     pub time_fsp: u8,
-    /// Digits behind the point of a number; `None` for as many as a floating-point number takes.
+    /// Digits behind the point of a number, and of the seconds of a date or time; `None` for as many as a
+    /// floating-point number takes, and for text.
     pub decimals: Option<u8>,
     /// The value, if it is constant and not NULL.
     pub value: Option<Value>,
@@ -29,6 +32,8 @@ pub struct Typing {
     pub args: Vec<ArgumentType>,
     /// The collation that the text arguments have come to; the connection's without any.
     pub collation: Collation,
+    /// What the function asks of the session.
+    pub session: Vec<Value>,
 }
 
 impl Typing {
@@ -84,6 +89,10 @@ pub enum ResultType {
 pub mod result {
     use super::{ResultType, Typing};
     use muster_types::SqlType;
+
+    pub fn int(_: &Typing) -> ResultType {
+        ResultType::Of(SqlType::INT)
+    }
 
     pub fn bigint(_: &Typing) -> ResultType {
         ResultType::Of(SqlType::BIGINT)

@@ -6,7 +6,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/engine/src/dml/update.rs", "update_rows", 72),
     ("crates/engine/src/session/dispatch.rs", "run", 88),
     ("crates/engine/src/short_path/parameters.rs", "parameterize", 72),
-    ("crates/engine/src/variables/values.rs", "check", 87),
+    ("crates/engine/src/variables/values.rs", "check", 83),
     ("crates/engine/src/virtual_tables/show/tables.rs", "listing", 93),
     ("crates/engine/tests/privileges.rs", "no_way_around_select", 91),
     ("crates/eval/src/call.rs", "call", 80),

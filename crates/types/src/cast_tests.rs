@@ -128,7 +128,7 @@ fn datetimes_round_and_times_are_cut() {
     check(text("2024-01-31 10:11:12"), t0, time("10:11:12"), None);
     check(Value::Int(101112), t0, time("10:11:12"), None);
     check(Value::Int(-101112), t0, time("-10:11:12"), None);
-    check(Value::Int(9000000), t0, time("838:59:59"), Some(1292));
+    check(Value::Int(9000000), t0, Value::Null, Some(1292));
     check(Value::Int(106099), t0, Value::Null, Some(1292));
     check(at("2024-01-31 10:11:12"), t0, time("10:11:12"), None);
     check(text("x"), t0, Value::Null, Some(1292));

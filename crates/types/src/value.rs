@@ -80,9 +80,18 @@ pub fn format_double(x: f64) -> String {
     if a != 0.0 && !(1e-15..1e15).contains(&a) { format!("{x:e}") } else { format!("{x}") }
 }
 
-/// A floating-point number with this many digits behind the point.
+/// A floating-point number with this many digits behind the point. Digits beyond the shortest text that reads back the
+/// same are zeros, as MySQL writes them.
 pub fn format_fixed(x: f64, decimals: u8) -> String {
-    format!("{x:.*}", decimals as usize)
+    let shortest = format!("{x}");
+    let digits = shortest.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    match usize::from(decimals).checked_sub(digits) {
+        Some(zeros) => {
+            let point = if digits == 0 && decimals > 0 { "." } else { "" };
+            format!("{shortest}{point}{:0<zeros$}", "")
+        }
+        None => format!("{x:.*}", decimals as usize),
+    }
 }
 
 /// A float the way MySQL prints it: six significant digits, trailing zeros dropped.

@@ -48,6 +48,10 @@ impl SessionValues for BindEnvironment<'_> {
         self.of_the_moment().system_variable(scope, name)
     }
 
+    fn kept_variable(&self, name: &str) -> Value {
+        self.context.session.variables.get(name)
+    }
+
     fn user_variable(&self, name: &str) -> Value {
         self.of_the_moment().session.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
     }

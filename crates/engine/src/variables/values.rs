@@ -6,6 +6,7 @@ use super::{
     optimizer_switch,
 };
 use crate::charset;
+use muster_functions::locale::Locale;
 use muster_sql::VariableScope;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use std::{
@@ -28,14 +29,8 @@ const UNSUPPORTED_MODES: &[&str] = &[
 ];
 
 /// Variables that would change results and do not yet: any value but the default is refused.
-const FIXED: &[&str] = &[
-    "default_week_format",
-    "div_precision_increment",
-    "explicit_defaults_for_timestamp",
-    "lc_time_names",
-    "sql_auto_is_null",
-    "windowing_use_high_precision",
-];
+const FIXED: &[&str] =
+    &["div_precision_increment", "explicit_defaults_for_timestamp", "sql_auto_is_null", "windowing_use_high_precision"];
 
 /// Variables whose session value is the global one of when the client connected.
 const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
@@ -256,11 +251,7 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
                 .and_then(|flags| kept(Value::Text(flags))),
             None => Err(wrong_value(d.name, &value)),
         },
-        Kind::Text => match (value, d.name) {
-            (Value::Null, _) => Err(wrong_value(d.name, &Value::Null)),
-            (Value::Text(s), _) => kept(Value::Text(s)),
-            _ => Err(wrong_type(d.name)),
-        },
+        Kind::Text => kept(Value::Text(text_value(d, value)?)),
         Kind::Charset => match text {
             Some(name) => kept(Value::Text(charset::client_charset(&name)?.name().into())),
             None if value == Value::Null && d.name == "character_set_results" => kept(Value::Null),
@@ -279,6 +270,29 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             }
         },
     }
+}
+
+/// The text of a variable that is text. Errors: 1231 for NULL, 1232 for what is no text.
+fn text_value(d: &Definition, value: Value) -> Result<String> {
+    match value {
+        Value::Null => Err(wrong_value(d.name, &Value::Null)),
+        value if d.name == "lc_time_names" => Ok(locale(&value)?.name.into()),
+        Value::Text(text) => Ok(text),
+        _ => Err(wrong_type(d.name)),
+    }
+}
+
+/// A language by its name or number. Errors: 1231 for NULL, 1649 for an unknown one.
+fn locale(value: &Value) -> Result<&'static Locale> {
+    let found = match value {
+        Value::Null => return Err(wrong_value("lc_time_names", value)),
+        Value::Int(number) => Locale::by_number(*number),
+        other => other.to_text(0).and_then(|name| Locale::by_name(&name)),
+    };
+    found.ok_or_else(|| {
+        let message = format!("Unknown locale: '{}'", value.to_text(0).unwrap_or_default());
+        SqlError::new(ErrorCode::UnknownLocale, message)
+    })
 }
 
 /// Error 1235 for values whose meaning Muster does not have.

@@ -383,7 +383,12 @@ impl Compiler<'_> {
             {
                 let args = vec![self.compile(&args[0])?, self.compile_as(&args[1], SqlType::BIGINT)?];
                 let subtract = matches!(function, ScalarFunction::DateSub(_));
-                Ok(KernelExpr::build(DateAdd { unit, subtract }, args, DataType::Date32, true))
+                Ok(KernelExpr::build(
+                    DateAdd { unit, subtract, warnings: self.warnings.clone() },
+                    args,
+                    DataType::Date32,
+                    true,
+                ))
             }
             ScalarFunction::Extract(unit) if temporal(types.first()) && Extract::handles(unit) => {
                 let args = vec![self.compile(&args[0])?];

@@ -1,14 +1,14 @@
 //! Dates column-wise: the parts of a date, and moving it by an interval.
 
 use super::kernel::Kernel;
-use crate::error::external;
+use crate::{Warnings, error::external};
 use arrow_array::{Array, ArrayRef, Date32Array, Int64Array, cast::AsArray, types::*};
 use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use muster_algebra::IntervalUnit;
 use muster_types::{
-    SqlError,
+    ErrorCode, SqlError,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, add_months, civil_from_days, days_from_civil},
 };
 use std::sync::Arc;
@@ -87,10 +87,11 @@ impl Kernel for Extract {
     }
 }
 
-/// `date + INTERVAL n unit` for units of whole days, or `-`; NULL outside the calendar.
+/// `date + INTERVAL n unit` for units of whole days, or `-`; NULL outside the calendar, with warning 1441.
 pub struct DateAdd {
     pub unit: IntervalUnit,
     pub subtract: bool,
+    pub warnings: Arc<Warnings>,
 }
 
 impl DateAdd {
@@ -129,7 +130,15 @@ impl Kernel for DateAdd {
         let counts = arrow_cast::cast(&counts, &DataType::Int64)?;
         let (dates, counts) = (dates.as_primitive::<Date32Type>(), counts.as_primitive::<Int64Type>());
         let signed = |n: i64| if self.subtract { n.checked_neg() } else { Some(n) };
-        let moved = dates.iter().zip(counts.iter()).map(|(d, n)| move_date(self.unit, d?, signed(n?)?));
+        let moved = dates.iter().zip(counts.iter()).map(|(d, n)| {
+            let (d, n) = (d?, n?);
+            let moved = signed(n).and_then(|n| move_date(self.unit, d, n));
+            if moved.is_none() {
+                let message = "Datetime function: datetime field overflow";
+                self.warnings.push(ErrorCode::DatetimeFunctionOverflow, message);
+            }
+            moved
+        });
         let moved: Date32Array = moved.collect();
         Ok(Arc::new(moved))
     }

@@ -125,6 +125,12 @@ impl<'a> Binder<'a> {
 
     /// The value as type `ty`: literals at once, all else by a cast.
     pub fn convert(&mut self, item: Item, ty: SqlType) -> Item {
+        let item = match (item.ty, ty) {
+            (SqlType::Time { .. }, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
+                self.dated(item)
+            }
+            _ => item,
+        };
         if item.ty == ty {
             return item;
         }
@@ -201,6 +207,9 @@ impl<'a> Binder<'a> {
                 | ScalarFunction::Substring
                 | ScalarFunction::Abs
                 | ScalarFunction::Round
+                | ScalarFunction::Truncate
+                | ScalarFunction::BitCount
+                | ScalarFunction::Crc32
                 | ScalarFunction::Ceil
                 | ScalarFunction::Floor => any(args.iter().collect()),
                 // Next to a date a text may be none.

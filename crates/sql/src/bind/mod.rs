@@ -51,6 +51,14 @@ pub trait SessionValues {
     fn database(&self) -> Option<String>;
     /// `@@name`; error 1193 when there is none. `scope`: `None` when not written.
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value>;
+    /// The session's value of a variable that functions depend on. A plan may be kept with it: a session whose
+    /// variables change has other plans.
+    fn kept_variable(&self, name: &str) -> Value {
+        match name {
+            "lc_time_names" => Value::Text("en_US".into()),
+            _ => Value::Int(0),
+        }
+    }
     /// `@name`; NULL when never set.
     fn user_variable(&self, name: &str) -> Value;
     /// Local time of the statement's start, in microseconds since 1970-01-01 00:00:00.

@@ -86,23 +86,29 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
         Value::Date(_) => Some(0),
         Value::Text(s) => return text_to_time(s, value, fsp),
         Value::Bytes(b) => {
-            return std::str::from_utf8(b).map_or_else(|_| incorrect("time", value), |s| text_to_time(s, value, fsp));
+            return std::str::from_utf8(b).map_or_else(|_| no_time(value), |s| text_to_time(s, value, fsp));
         }
         _ => match whole_and_micros(value) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
-                None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return cut(whole < 0, value),
+                // A number beyond the range of TIME is none, unless it is as long as a datetime.
+                None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return no_time(value),
                 None => moment_from_number(whole).map(|(moment, _)| moment.clock + fraction),
             },
             None => None,
         },
     };
-    t.map_or_else(|| incorrect("time", value), |t| fit(t, value, fsp))
+    t.map_or_else(|| no_time(value), |t| fit(t, value, fsp))
+}
+
+/// NULL, with the warning that MySQL has for what is no time.
+fn no_time(value: &Value) -> (Value, Option<CastWarning>) {
+    (Value::Null, CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()))
 }
 
 fn text_to_time(text: &str, value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
     match read_time(text) {
-        None => incorrect("time", value),
+        None => no_time(value),
         Some(read) if read.is_clamped => cut(read.micros < 0, value),
         Some(read) if read.is_cut => {
             (Value::Time(round_fraction(read.micros, fsp)), CastWarning::truncated("time", text))

@@ -136,6 +136,9 @@ codes! {
     DatetimeFunctionOverflow = 1441, "22008";
     CollationCharsetMismatch = 1253, "42000";
     WrongArguments = 1210, "HY000";
+    WrongValueForType = 1411, "HY000";
+    UnknownLocale = 1649, "HY000";
+    InvalidBitwiseOperandsSize = 3513, "HY000";
     TooBigPrecision = 1426, "42000";
     TooBigScale = 1425, "42000";
     MBiggerThanD = 1427, "42000";
@@ -178,7 +181,6 @@ codes! {
     ZlibBufferError = 1258, "HY000";
     ZlibDataError = 1259, "HY000";
     ReservedSyntax = 1382, "HY000";
-    WrongValueForType = 1411, "HY000";
     WrongParametersToNativeFct = 1583, "42000";
     OptionIgnored = 1618, "HY000";
     AesInvalidInitialVector = 1882, "HY000";
@@ -188,7 +190,6 @@ codes! {
     KdfIterations = 3236, "HY000";
     AesKeySize = 3237, "HY000";
     KdfOptionSize = 3238, "HY000";
-    InvalidBitwiseOperandsSize = 3513, "HY000";
     InvalidBitwiseAggregateOperandsSize = 3514, "HY000";
     DigestParseError = 3676, "HY000";
     CannotConvertString = 3854, "HY000";

@@ -3,10 +3,10 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Item, arithmetic, fold},
+    typing::{Item, arithmetic, display_length, fold},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
-use muster_types::{Result, SqlType, Value};
+use muster_types::{BytesKind, Result, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -94,30 +94,51 @@ impl Binder<'_> {
             _ => None,
         };
         Ok(match folded {
-            Some(value) => Item::literal(value, ty),
+            Some(value) => Item { decimals, ..Item::literal(value, ty) },
             None => Item { kept, decimals, ..Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty) },
         })
     }
 
-    /// Bit operations work on BIGINT UNSIGNED.
+    /// Bit operations work on BIGINT UNSIGNED, and on byte strings that are more than hexadecimal literals.
     pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
+        let mut items = Vec::with_capacity(args.len());
+        for arg in args {
+            items.push(self.expr(arg, cx)?);
+        }
+        let shifts = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
+        let strings = if shifts { &items[..1] } else { &items[..] };
+        let are_strings = strings.iter().all(|item| item.ty.is_bytes() || item.is_null_literal())
+            && strings.iter().any(|item| item.ty.is_bytes() && !item.hexadecimal);
+        if are_strings {
+            return Ok(self.bit_string(function, items));
+        }
         let ty = SqlType::BIGINT_UNSIGNED;
         let mut exprs = Vec::with_capacity(args.len());
-        for arg in args {
-            let item = bytes_as_number(self.expr(arg, cx)?);
-            exprs.push(self.bits_of(item));
+        for item in items {
+            exprs.push(self.bits_of(bytes_as_number(item)));
         }
         Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
     }
 
-    /// The bits of a number; a negative one has those of its two's complement. From a decimal a cast to unsigned would
-    /// give 0 there, so it is rounded to a signed integer first.
+    /// An operation on the bits of byte strings; the places of a shift are a number.
+    fn bit_string(&mut self, function: ScalarFunction, items: Vec<Item>) -> Item {
+        let shifts = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
+        let length = items.iter().filter(|item| item.ty.is_bytes()).map(|item| display_length(item.ty)).max();
+        let length = length.unwrap_or(0);
+        let kind = if length <= 65_535 { BytesKind::VarBinary } else { BytesKind::LongBlob };
+        let ty = SqlType::Bytes { kind, length };
+        let mut args = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            args.push(if shifts && i == 1 { self.bits_of(bytes_as_number(item)) } else { item.expr });
+        }
+        Item::new(Expr::Call { function, args, ty }, ty)
+    }
+
+    /// The bits of a number; a negative one has those of its two's complement. A decimal is rounded to a signed integer
+    /// first, as in MySQL, also one that only an unsigned integer would hold.
     pub fn bits_of(&mut self, item: Item) -> Expr {
-        let signed = match item.as_literal() {
-            Some(Value::Decimal(d)) => d.unscaled < 0,
-            _ => matches!(item.ty, SqlType::Decimal { .. }),
-        };
-        let item = if signed { self.convert(item, SqlType::BIGINT) } else { item };
+        let is_decimal = matches!(item.ty, SqlType::Decimal { .. });
+        let item = if is_decimal { self.convert(item, SqlType::BIGINT) } else { item };
         self.convert(item, SqlType::BIGINT_UNSIGNED).expr
     }
 }

@@ -3,11 +3,11 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type, text_type},
+    typing::{Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type},
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_SCALE};
+use muster_types::{Collation, ErrorCode, IntWidth, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 /// 1582.
@@ -93,7 +93,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
     Some(match name {
         "IF" => 3..=3,
         "IFNULL" | "NULLIF" | "MOD" | "STRCMP" | "DATEDIFF" | "LEFT" | "RIGHT" | "REPEAT" | "INSTR" => 2..=2,
-        "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "DATE_FORMAT" => 2..=2,
+        "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => 2..=2,
         "WEEK" | "YEARWEEK" => 1..=2,
         "WEEKOFYEAR" => 1..=1,
         "COALESCE" => 1..=MANY,
@@ -105,7 +105,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "ROUND" | "LOG" => 1..=2,
         "TRUNCATE" => 2..=2,
         "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "TRIM" => 1..=1,
-        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" | "TIMESTAMP" => 1..=1,
+        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" => 1..=1,
         "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
         "NAME_CONST" | "GET_LOCK" => 2..=2,
         "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
@@ -221,9 +221,8 @@ impl Binder<'_> {
             "CRC32" => {
                 let item = self.expr(args[0], cx)?;
                 let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
-                Ok(call(F::Crc32, vec![arg], SqlType::BIGINT_UNSIGNED))
+                Ok(call(F::Crc32, vec![arg], SqlType::Int { width: IntWidth::Int, unsigned: true }))
             }
-            "WEEK" if args.len() == 1 => self.extract_unit(IntervalUnit::Week, args[0], cx),
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
@@ -238,7 +237,7 @@ impl Binder<'_> {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
             }
-            "DATEDIFF" | "DATE" | "TIME" | "TIMESTAMP" | "LAST_DAY" | "DATE_FORMAT" => {
+            "DATEDIFF" | "DATE" | "TIME" | "LAST_DAY" => {
                 let items = self.items(args, cx)?;
                 Ok(self.date_function(name, items))
             }
@@ -313,7 +312,12 @@ impl Binder<'_> {
     fn week(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut items = self.items(args, cx)?.into_iter();
         let (Some(date), mode) = (items.next(), items.next()) else { return Err(wrong_count(name)) };
-        let mode = mode.unwrap_or_else(|| self.given(Value::Int(if name == "WEEKOFYEAR" { 3 } else { 0 })));
+        let mode = match (mode, name) {
+            (Some(mode), _) => mode,
+            (None, "WEEKOFYEAR") => self.given(Value::Int(3)),
+            (None, "YEARWEEK") => self.given(Value::Int(0)),
+            (None, _) => self.default_week_mode(),
+        };
         let function = if name == "YEARWEEK" { F::YearWeek } else { F::Week };
         // A mode that is NULL is 0.
         let mode = match mode.as_literal() {
@@ -334,6 +338,8 @@ impl Binder<'_> {
         let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
+            // Fractional seconds are rounded as those of a double.
+            SqlType::Decimal { .. } if shown.is_temporal() && matches!(name, "ROUND" | "TRUNCATE") => SqlType::Double,
             ty => ty,
         };
         let digits = first.decimal_digits().unwrap_or((19, 0));
@@ -350,8 +356,8 @@ impl Binder<'_> {
                 if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
             }
             "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
-            "CEIL" | "CEILING" => with_decimals(call(F::Ceil, vec![arg], whole(ty)), Some(0)),
-            "FLOOR" => with_decimals(call(F::Floor, vec![arg], whole(ty)), Some(0)),
+            "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
+            "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
             "LOG" => {
                 // LOG(base, x) is LN(x) / LN(base).
                 let ln = |b: &mut Self, x| {
@@ -384,12 +390,7 @@ impl Binder<'_> {
                     SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
                     other => other,
                 };
-                // More places than a number shows are all of them.
-                let decimals = match places.as_literal() {
-                    Some(Value::Int(n)) => u8::try_from((*n).max(0)).ok().filter(|n| *n <= DECIMAL_MAX_SCALE),
-                    _ => None,
-                };
-                with_decimals(call(function, vec![arg, places], result), decimals)
+                call(function, vec![arg, places], result)
             }
         }
     }
@@ -401,17 +402,9 @@ impl Binder<'_> {
         match (name, second) {
             ("DATE", _) => self.convert(first, SqlType::Date),
             ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
-            ("TIMESTAMP", _) => self.convert(first, SqlType::DateTime { fsp }),
             ("DATEDIFF", Some(second)) => {
                 let args = vec![self.convert(first, SqlType::Date), self.convert(second, SqlType::Date)];
                 call(F::DateDiff, args, SqlType::BIGINT)
-            }
-            ("DATE_FORMAT", Some(format)) => {
-                let collation = self.default_collation();
-                // A letter of the format becomes at most the name of a month.
-                let length = display_length(text_type(format.ty, collation)) as u64 * 10;
-                let format = self.convert_to_text(format, collation);
-                self.text_call(F::DateFormat, length, vec![first, format], (collation, Derivation::Literal))
             }
             _ => {
                 let date = self.convert(first, SqlType::Date);
@@ -419,11 +412,6 @@ impl Binder<'_> {
             }
         }
     }
-}
-
-/// A floating-point result that shows this many digits behind the point; other results stay what they are.
-fn with_decimals(item: Item, decimals: Option<u8>) -> Item {
-    Item { decimals: decimals.filter(|_| item.ty == SqlType::Double), ..item }
 }
 
 pub(super) fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {

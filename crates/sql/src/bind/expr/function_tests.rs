@@ -16,8 +16,11 @@ const OF_THE_SYNTAX: &[&str] = &["DEFAULT", "EXTRACT", "POSITION", "TIMESTAMPADD
 fn table() -> String {
     let mut table = String::from("| section | kind | yes | no |\n|---|---|---|---|\n");
     for section in SECTIONS {
-        let (yes, no): (Vec<&str>, Vec<&str>) =
-            section.names().partition(|name| is_answered(name) || is_aggregate(name) || OF_THE_SYNTAX.contains(name));
+        let is_there = |name: &str| match name.starts_with("JSON_") {
+            true => is_answered(name),
+            false => is_answered(name) || is_aggregate(name) || OF_THE_SYNTAX.contains(&name),
+        };
+        let (yes, no): (Vec<&str>, Vec<&str>) = section.names().partition(|name| is_there(name));
         let list = |names: Vec<&str>| match names.as_slice() {
             [] => String::new(),
             names => format!("`{}`", names.join("`, `")),
@@ -40,5 +43,5 @@ fn the_document_lists_the_functions() {
         std::fs::write(DOCUMENT, format!("{before}{BEGIN}{table}{END}{after}")).expect("the document can be written");
         return;
     }
-    assert_eq!(listed, table, "UPDATE_FUNCTIONS=1 cargo test -p muster-sql the_document_lists writes it anew");
+    assert!(listed == table, "UPDATE_FUNCTIONS=1 cargo test -p muster-sql the_document_lists writes it anew");
 }

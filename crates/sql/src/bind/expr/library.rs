@@ -12,7 +12,10 @@ use crate::{
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION};
+use muster_types::{
+    Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION,
+    temporal::MICROS_PER_DAY,
+};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -41,11 +44,10 @@ impl Binder<'_> {
         let given: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
-        let returned = (function.returns)(&Typing { args, collation });
-        let mut exprs: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
-        for value in function.session {
-            exprs.push(self.session_value(*value)?.expr);
-        }
+        let asked: Vec<Item> = function.session.iter().map(|value| self.session_value(*value)).collect();
+        let session = asked.iter().map(|item| item.as_literal().cloned().unwrap_or(Value::Null)).collect();
+        let returned = (function.returns)(&Typing { args, collation, session });
+        let exprs: Vec<Expr> = items.into_iter().chain(asked).map(|item| item.expr).collect();
         let (ty, derivation, decimals) = match returned {
             ResultType::Of(ty) => (ty, None, None),
             ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
@@ -96,6 +98,12 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::Exact => bytes_as_number(item),
+                Takes::Moment => self.dated(item),
+                Takes::DigitText => match bytes_as_number(item) {
+                    item if item.ty.is_bytes() => item,
+                    item => self.convert_to_text(item, default),
+                },
                 Takes::Text => texts.next().unwrap_or(item),
                 Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
                 Takes::Bytes => self.convert_to_text(item, default),
@@ -110,6 +118,8 @@ impl Binder<'_> {
                     let item = bytes_as_number(item);
                     let ty = match numeric_type(item.ty) {
                         SqlType::Null => SqlType::Double,
+                        // Fractional seconds are those of a double.
+                        SqlType::Decimal { .. } if item.ty.is_temporal() => SqlType::Double,
                         ty => ty,
                     };
                     self.convert(item, ty)
@@ -158,24 +168,42 @@ impl Binder<'_> {
             characters: display_length(item.ty),
             datetime_fsp: self.fraction_digits(item, false),
             time_fsp: self.fraction_digits(item, true),
-            decimals: item.shown_decimals(),
+            given_characters: display_length(given),
+            decimals: item.shown_decimals().or(item.ty.is_temporal().then(|| item.ty.fsp())),
             value: fold::constant(&item.expr),
             is_null: item.is_null_literal(),
         }
     }
 
     /// A value of the session as a literal.
-    fn session_value(&mut self, value: SessionValue) -> Result<Item> {
+    fn session_value(&mut self, value: SessionValue) -> Item {
         let session = self.env.session;
         let value = match value {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
             SessionValue::Now => {
-                return Ok(Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 }));
+                return Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 });
             }
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
-            SessionValue::Variable(name) => session.system_variable(None, name)?,
+            SessionValue::Variable(name) => session.kept_variable(name),
         };
-        Ok(self.given(value))
+        self.given(value)
+    }
+
+    /// A TIME as a datetime of today; other values as they are.
+    pub(in crate::bind) fn dated(&mut self, item: Item) -> Item {
+        let SqlType::Time { fsp } = item.ty else { return item };
+        let Some(function) = LibraryFunction::by_name("TIMESTAMP") else { return item };
+        let today = self.env.session.now_micros().div_euclid(MICROS_PER_DAY);
+        let today = Expr::literal(Value::Date(today as i32), SqlType::Date);
+        let ty = SqlType::DateTime { fsp };
+        let args = vec![today, item.expr];
+        Item::new(Expr::Call { function: ScalarFunction::Library(function), args, ty }, ty)
+    }
+
+    /// The mode of WEEK() without one.
+    pub(super) fn default_week_mode(&mut self) -> Item {
+        let mode = self.env.session.kept_variable("default_week_format");
+        self.given(mode)
     }
 }
 

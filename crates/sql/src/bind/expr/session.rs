@@ -12,6 +12,9 @@ use muster_types::{
 };
 use sqlparser::ast;
 
+/// Digits behind the point that PI() shows.
+const PI_DECIMALS: u8 = 6;
+
 /// The names of these functions.
 pub(super) const NAMES: &[&str] = &[
     "NOW",
@@ -50,7 +53,12 @@ impl Binder<'_> {
         let utc = now - session.utc_offset_micros();
         let text = |s: Option<String>| s.map_or(Value::Null, Value::Text);
         let value = match name {
-            "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" | "SYSDATE" => return self.now(now, args, cx),
+            "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" => return self.now(now, args, cx),
+            // Its precision is checked as that of NOW().
+            "SYSDATE" => {
+                self.fsp("sysdate", args, cx)?;
+                return Ok(None);
+            }
             "UTC_TIMESTAMP" => return self.now(utc, args, cx),
             "CURDATE" | "CURRENT_DATE" => date(now),
             "UTC_DATE" => date(utc),
@@ -68,7 +76,11 @@ impl Binder<'_> {
             "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
             "FOUND_ROWS" => Value::Int(session.found_rows()),
             "ROW_COUNT" => Value::Int(session.row_count()),
-            "PI" => Value::Double(std::f64::consts::PI),
+            "PI" if args.is_empty() => {
+                let pi = self.given(Value::Double(std::f64::consts::PI));
+                return Ok(Some(Item { decimals: Some(PI_DECIMALS), ..pi }));
+            }
+            "PI" => Value::Null,
             _ => return Ok(None),
         };
         if !args.is_empty() {
@@ -94,20 +106,20 @@ impl Binder<'_> {
     }
 
     fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
-        let fsp = self.fsp(args, cx)?;
+        let fsp = self.fsp("now", args, cx)?;
         Ok(Some(Item::literal(Value::DateTime(cut(micros, fsp)), SqlType::DateTime { fsp })))
     }
 
     fn time(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
-        let fsp = self.fsp(args, cx)?;
+        let fsp = self.fsp("now", args, cx)?;
         Ok(Some(Item::literal(Value::Time(cut(micros, fsp).rem_euclid(MICROS_PER_DAY)), SqlType::Time { fsp })))
     }
 
-    fn fsp(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<u8> {
+    fn fsp(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<u8> {
         let Some(arg) = args.first() else { return Ok(0) };
         match self.expr(arg, cx)?.as_literal() {
             Some(Value::Int(n @ 0..=6)) if args.len() == 1 => Ok(*n as u8),
-            Some(Value::Int(n)) if args.len() == 1 => Err(SqlError::precision_too_big(n, "now", 6)),
+            Some(Value::Int(n)) if args.len() == 1 => Err(SqlError::precision_too_big(n, name, 6)),
             _ => Err(SqlError::syntax(arg, 1)),
         }
     }

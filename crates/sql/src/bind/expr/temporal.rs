@@ -75,6 +75,7 @@ impl Binder<'_> {
         let Interval { unit, count } = interval;
         let collation = self.default_collation();
         let digits = interval_digits(unit, count.ty);
+        let start = if moves_days(unit) { self.dated(start) } else { start };
         let (start, ty) = match start.ty {
             SqlType::Date if unit.keeps_dates() => (start, SqlType::Date),
             SqlType::Date => (start, SqlType::DateTime { fsp: digits }),
@@ -110,8 +111,33 @@ impl Binder<'_> {
 
     /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
+        use IntervalUnit::*;
         let arg = self.expr(expr, cx)?;
+        let arg = if matches!(unit, Day | Month | Quarter | Year | YearMonth) { self.dated(arg) } else { arg };
+        if unit == Week {
+            let args = vec![self.convert(arg, SqlType::Date), self.default_week_mode()];
+            return Ok(call(ScalarFunction::Week, args, SqlType::BIGINT));
+        }
+        let arg = if unit.parts().first() == Some(&Day) { self.without_day(arg) } else { arg };
         Ok(call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT))
+    }
+
+    /// A date or datetime as MySQL reads it where a unit of several parts begins with days: a column, and what is moved
+    /// by an interval, has its day; anything else is a time of day alone.
+    fn without_day(&mut self, arg: Item) -> Item {
+        use ScalarFunction::{ConvertTz, DateAdd, DateSub};
+        let has_day = match &arg.expr {
+            Expr::Column(_) => true,
+            Expr::Call { function, .. } => matches!(function, DateAdd(_) | DateSub(_) | ConvertTz),
+            _ => false,
+        };
+        match arg.ty {
+            SqlType::Date | SqlType::DateTime { .. } if !has_day => {
+                let ty = SqlType::Time { fsp: arg.ty.fsp() };
+                self.convert(arg, ty)
+            }
+            _ => arg,
+        }
     }
 
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
@@ -136,6 +162,13 @@ impl Binder<'_> {
             },
         }
     }
+}
+
+/// Returns true if a TIME that is moved by the unit is a datetime: for days and more, and for all units of several
+/// parts that begin with days but DAY_MICROSECOND.
+fn moves_days(unit: IntervalUnit) -> bool {
+    use IntervalUnit::*;
+    unit.keeps_dates() || matches!(unit, DaySecond | DayMinute | DayHour)
 }
 
 /// Digits of fractional seconds that a datetime gets from an interval.

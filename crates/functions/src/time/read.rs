@@ -1,0 +1,162 @@
+//! Arguments that are dates and times.
+
+use crate::Call;
+use muster_types::{
+    Decimal, ErrorCode, SqlType, Value, cast,
+    temporal::{self, MICROS_PER_DAY, Moment},
+};
+
+/// The number of 1970-01-01 among the days since the year 0, as TO_DAYS counts them.
+const DAY_NUMBER_OF_1970: i64 = 719_528;
+/// Day numbers up to this one are of the year 0, which MySQL makes its zero date.
+const YEAR_ZERO_LAST: i64 = 365;
+/// 9999-12-31.
+const DAY_NUMBER_MAX: i64 = 3_652_424;
+/// Digits behind the point of seconds that are read.
+const SECONDS_SCALE: u8 = 9;
+
+/// A value where MySQL takes both a TIME and a datetime.
+pub enum TimeOrMoment {
+    /// Microseconds, negative for a negative time.
+    Time(i64),
+    Moment(Moment),
+}
+
+impl TimeOrMoment {
+    /// Microseconds of a TIME, or of a moment since the year 0.
+    pub fn micros(&self) -> i128 {
+        match self {
+            TimeOrMoment::Time(t) => i128::from(*t),
+            TimeOrMoment::Moment(m) => micros_of(m),
+        }
+    }
+}
+
+/// Microseconds since the year 0, also of a date whose month or day is zero.
+pub fn micros_of(moment: &Moment) -> i128 {
+    let days = day_number(moment.year, moment.month, moment.day);
+    i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(moment.clock)
+}
+
+/// The number of a day since the year 0 (MySQL: `calc_daynr`); month and day may be zero.
+pub fn day_number(year: i32, month: u32, day: u32) -> i64 {
+    if year == 0 && month == 0 {
+        return 0;
+    }
+    let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
+    let days = 365 * year + 31 * (month - 1) + day;
+    let (year, days) = if month <= 2 { (year - 1, days) } else { (year, days - (month * 4 + 23) / 10) };
+    days + year / 4 - ((year / 100 + 1) * 3) / 4
+}
+
+/// Days since 1970-01-01 of a day's number.
+pub fn days_since_1970(day_number: i64) -> i32 {
+    i32::try_from(day_number - DAY_NUMBER_OF_1970).unwrap_or(i32::MAX)
+}
+
+/// The day of a number since the year 0, in days since 1970-01-01. `Err`: one behind the year 9999. `None`: MySQL's
+/// zero date, which there is none of here.
+pub fn day_of_number(day_number: i64) -> Result<Option<i32>, ()> {
+    match day_number {
+        n if n <= YEAR_ZERO_LAST => Ok(None),
+        n if n <= DAY_NUMBER_MAX => Ok(Some(days_since_1970(n))),
+        _ => Err(()),
+    }
+}
+
+/// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
+pub fn moment(call: &mut Call, value: &Value) -> Option<Moment> {
+    let Some(of) = cast::moment(value, "datetime") else {
+        call.cast(value, SqlType::DateTime { fsp: 6 });
+        return None;
+    };
+    of.warning.into_iter().for_each(|warning| (call.warnings)(warning));
+    // A fraction that was rounded up can have made the time of day a whole day.
+    Some(of.moment.micros().map_or(of.moment, Moment::of_micros))
+}
+
+/// The moment that a value means, on a day of the calendar; warning 1292 and `None` for anything else.
+pub fn whole_moment(call: &mut Call, value: &Value) -> Option<Moment> {
+    let moment = moment(call, value)?;
+    if moment.days().is_none() {
+        warn_incorrect(call, value);
+        return None;
+    }
+    Some(moment)
+}
+
+/// Warning 1292 for what is no datetime.
+fn warn_incorrect(call: &mut Call, value: &Value) {
+    let text = value.to_text(6).unwrap_or_default();
+    call.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect datetime value: '{text}'"));
+}
+
+/// A TIME in microseconds, with the warnings of a cast.
+pub fn time(call: &mut Call, value: &Value) -> Option<i64> {
+    match call.cast(value, SqlType::Time { fsp: 6 }) {
+        Value::Time(t) => Some(t),
+        _ => None,
+    }
+}
+
+/// A TIME, or a datetime where the value is one: a date, a text with date and time of day, a number that is as long.
+pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
+    /// Numbers from this one on are datetimes where a TIME is wanted.
+    const DATETIME_NUMBER_MIN: f64 = 1e10;
+    let is_moment = match value {
+        Value::Date(_) | Value::DateTime(_) => true,
+        Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+            cast::to_double(value).0.abs() >= DATETIME_NUMBER_MIN
+        }
+        _ => false,
+    };
+    match is_moment {
+        true => moment(call, value).map(TimeOrMoment::Moment),
+        false => time(call, value).map(TimeOrMoment::Time),
+    }
+}
+
+/// A number of seconds with nine digits behind the point, with the warning of a text that is none.
+pub fn seconds(call: &mut Call, value: &Value) -> Option<Decimal> {
+    let ty = SqlType::Decimal { precision: 38, scale: SECONDS_SCALE };
+    let (value, warning) = muster_types::cast(value, ty);
+    if let Some(warning) = warning.filter(|w| w.code == ErrorCode::TruncatedWrongValue) {
+        (call.warnings)(warning);
+    }
+    match value {
+        Value::Decimal(seconds) => Some(seconds),
+        _ => None,
+    }
+}
+
+/// Seconds in microseconds, rounded to `fsp` digits behind the point.
+pub fn micros_of_seconds(seconds: Decimal, fsp: u8) -> i128 {
+    let unit = 10i128.pow(u32::from(6 - fsp.min(6)));
+    let nanos = muster_types::decimal::div_round(seconds.unscaled, unit * 1000);
+    nanos * unit
+}
+
+/// The year that two digits mean.
+pub fn full_year(year: i64) -> i64 {
+    match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        _ => year,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::temporal::days_from_civil;
+
+    #[test]
+    fn numbers_of_days_are_mysqls() {
+        assert_eq!(day_number(2007, 10, 7), 733_321);
+        assert_eq!(day_number(9999, 12, 31), DAY_NUMBER_MAX);
+        assert_eq!(days_since_1970(day_number(1970, 1, 1)), 0);
+        assert_eq!(days_since_1970(day_number(1, 1, 1)), days_from_civil(1, 1, 1));
+        assert_eq!((day_of_number(365), day_of_number(DAY_NUMBER_MAX + 1)), (Ok(None), Err(())));
+    }
+}

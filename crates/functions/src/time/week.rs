@@ -1,0 +1,88 @@
+//! Days of weeks and years, and the numbering of weeks.
+
+use muster_types::temporal::{civil_from_days, days_from_civil};
+
+pub(super) const SECONDS_PER_DAY: i64 = 86_400;
+
+/// 0 for Monday to 6 for Sunday.
+pub fn weekday(days: i32) -> u32 {
+    // 1970-01-01 was a Thursday.
+    (days + 3).rem_euclid(7) as u32
+}
+
+/// 1 for the first of January.
+pub fn day_of_year(days: i32) -> u32 {
+    (days - days_from_civil(civil_from_days(days).0, 1, 1)) as u32 + 1
+}
+
+/// How weeks are numbered (the `mode` of MySQL's WEEK()).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeekMode {
+    pub monday_first: bool,
+    /// The first week is the first one with at least four days in the year; else the first that begins in it.
+    pub four_days: bool,
+    /// Days before the first week belong to the last week of the year before; else to week 0.
+    pub by_week_year: bool,
+}
+
+impl WeekMode {
+    /// Mode 0.
+    pub const SUNDAY: WeekMode = WeekMode { monday_first: false, four_days: false, by_week_year: false };
+    /// Mode 1.
+    pub const MONDAY: WeekMode = WeekMode { monday_first: true, four_days: true, by_week_year: false };
+    /// Mode 2.
+    pub const SUNDAY_YEAR: WeekMode = WeekMode { by_week_year: true, ..WeekMode::SUNDAY };
+    /// Mode 3, ISO 8601.
+    pub const ISO: WeekMode = WeekMode { by_week_year: true, ..WeekMode::MONDAY };
+
+    /// Returns the mode for the number that WEEK() takes; of a larger number the last three bits count.
+    pub fn from_number(mode: i64) -> WeekMode {
+        let monday_first = mode & 1 != 0;
+        // The third bit is turned about where weeks begin on Monday.
+        WeekMode { monday_first, four_days: (mode & 4 != 0) != monday_first, by_week_year: mode & 2 != 0 }
+    }
+
+    /// The day the first week of a year begins on.
+    fn first_day(self, year: i32) -> i32 {
+        // The first week that must hold this day of January is the one the rule asks for.
+        let inside = days_from_civil(year, 1, if self.four_days { 4 } else { 7 });
+        let since_start = if self.monday_first { weekday(inside) } else { (weekday(inside) + 1) % 7 };
+        inside - since_start as i32
+    }
+}
+
+/// The year that the week belongs to, and the week's number in it.
+pub fn week(days: i32, mode: WeekMode) -> (i32, u32) {
+    let year = civil_from_days(days).0;
+    let number = |year: i32| ((days - mode.first_day(year)) / 7) as u32 + 1;
+    if days < mode.first_day(year) {
+        if mode.by_week_year { (year - 1, number(year - 1)) } else { (year, 0) }
+    } else if mode.by_week_year && days >= mode.first_day(year + 1) {
+        (year + 1, 1)
+    } else {
+        (year, number(year))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::temporal::parse_date;
+
+    #[test]
+    fn weeks() {
+        let modes = [WeekMode::SUNDAY, WeekMode::MONDAY, WeekMode::SUNDAY_YEAR, WeekMode::ISO];
+        for (date, want) in [
+            ("2008-02-20", [(2008, 7), (2008, 8), (2008, 7), (2008, 8)]),
+            ("2008-12-31", [(2008, 52), (2008, 53), (2008, 52), (2009, 1)]),
+            ("2000-01-01", [(2000, 0), (2000, 0), (1999, 52), (1999, 52)]),
+            ("2023-01-01", [(2023, 1), (2023, 0), (2023, 1), (2022, 52)]),
+        ] {
+            assert_eq!(modes.map(|m| week(parse_date(date).unwrap(), m)), want, "{date}");
+        }
+        assert_eq!([0, 1, 2, 3].map(WeekMode::from_number), modes);
+        let number = |date, mode| week(parse_date(date).unwrap(), WeekMode::from_number(mode)).1;
+        assert_eq!([4, 5, 6, 7].map(|mode| number("2008-02-20", mode)), [8, 7, 8, 7]);
+        assert_eq!([4, 5, 6, 7].map(|mode| number("2000-01-01", mode)), [0, 0, 52, 52]);
+    }
+}
