@@ -29,11 +29,12 @@
 //!
 //! - **Arguments** ([`Takes`]): what each argument is converted to before the function sees it, with MySQL's warnings.
 //!   `Takes::AsIs` leaves the value alone; so does `Takes::Moment`, which functions of dates have: they read a text or
-//!   a number with warnings of their own. `Takes::Number` is an integer, a decimal or a double, as the argument is. All arguments that are
-//!   `Takes::Text` come to one collation (error 1267 if there is none). `optional(n)`: the last n arguments may be left
-//!   out; `repeated()`: the last one may come any number of times more. Wrong numbers are error 1582. Arguments that
-//!   are `Takes::Compared` become what they are compared as. `like_first()`: the first text says whether the function
-//!   is one of texts or of byte strings; `of_one_charset()`: its texts must not be mixed with byte strings.
+//!   a number with warnings of their own. `Takes::Number` is an integer, a decimal or a double, as the argument is.
+//!   All arguments that are `Takes::Text` come to one collation (error 1267 if there is none). `optional(n)`: the last
+//!   n arguments may be left out; `repeated()`: the last one may come any number of times more. Wrong numbers are
+//!   error 1582. Arguments that are `Takes::Compared` become what they are compared as.
+//!   `like_first()`: the first text says whether the function is one of texts or of byte strings;
+//!   `of_one_charset()`: its texts must not be mixed with byte strings.
 //! - **Result** ([`ResultType`]): `fn(&Typing) -> ResultType`. [`Typing`] tells the types of the arguments before and
 //!   after their conversion, how many characters they have, their digits of fractional seconds, and their values if
 //!   they are constant. The module [`result`] has the common ones. A text's length is what MySQL declares for the
