@@ -2,7 +2,6 @@ use super::{definitions::CatalogChange, *};
 use muster_algebra::{TableDef, TableId};
 use muster_storage::{FileId, StoreOptions, io::simulated::SimulatedDisk};
 use muster_types::Collation;
-use std::collections::BTreeMap;
 
 fn entry(database: &str, name: &str, files: &[u32]) -> Arc<TableEntry> {
     let def = TableDef {
@@ -30,7 +29,8 @@ fn keys(change: &CatalogChange) -> Vec<(String, bool)> {
 /// A change says what differs and nothing else, and names the files that no table has any more.
 #[test]
 fn a_change_has_the_definitions_that_differ() {
-    let mut before = Snapshot { next_table_id: 4, ..Snapshot::default() };
+    let mut before = Snapshot::default();
+    before.next_table_id = 4;
     for name in ["a", "b"] {
         before.schemas.insert(name.into(), schema(Collation::DEFAULT));
         for (table, file) in [("t", 1), ("u", 2), ("w", 3)] {

@@ -30,10 +30,8 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
         let bound = binder.update_assignment(&joined, &assignment.column, &assignment.value, &names, &mut targets)?;
         assignments.push(bound);
     }
-    if joined.from.relations.len() > 1 {
-        if !update.order_by.is_empty() {
-            return Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of UPDATE and ORDER BY"));
-        }
+    if joined.from.relations.len() > 1 && !update.order_by.is_empty() {
+        return Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of UPDATE and ORDER BY"));
     }
     let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());
     let clauses = binder.clauses(&joined, condition, &update.order_by, limit, &names)?;

@@ -69,6 +69,7 @@ impl TestCatalog {
                     current_database: Some("test".into()),
                     definer: None,
                     check_option,
+                    algorithm: Default::default(),
                 };
                 catalog.views.push(Arc::new(view));
             }
