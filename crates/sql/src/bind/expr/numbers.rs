@@ -16,6 +16,14 @@ impl Binder<'_> {
         if !item.ty.is_text() || !ty.is_numeric() {
             return None;
         }
+        // A text that the statement asks for is one.
+        let is_asked_for = match &item.expr {
+            Expr::Cast { arg, .. } => !is_extreme(arg),
+            _ => false,
+        };
+        if is_asked_for {
+            return None;
+        }
         self.number(&item.expr, ty).map(|expr| Item::new(expr, ty))
     }
 
@@ -77,6 +85,15 @@ impl Binder<'_> {
     fn is_string(&self, expr: &Expr) -> bool {
         let ty = self.type_of(expr);
         ty.is_text() || ty.is_bytes()
+    }
+}
+
+/// Returns true for GREATEST and LEAST, whatever they are made to be.
+fn is_extreme(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { arg, .. } => is_extreme(arg),
+        Expr::Call { function, .. } => matches!(function, ScalarFunction::Greatest | ScalarFunction::Least),
+        _ => false,
     }
 }
 
