@@ -120,5 +120,5 @@ async fn json_has_the_same_numbers() {
     assert_eq!(join["inputs"].as_array().map(Vec::len), Some(2), "{text}");
     let json: Json = serde_json::from_str(&one(&mut session, "explain format=json select 1").await).expect("JSON");
     let operation = &json["query_plan"]["operation"];
-    assert_eq!(operation, "RowsSource fetched before execution", "the same shape without ANALYZE");
+    assert_eq!(operation, "Rows fetched before execution", "the same shape without ANALYZE");
 }

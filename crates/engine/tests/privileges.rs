@@ -130,8 +130,8 @@ async fn no_way_around_select() {
         ],
     )
     .await;
-    all(&mut eve, &["PREPARE p FROM 'SELECT * FROM secret.t'"]).await;
-    denied(&mut eve, 1142, &["EXECUTE p"]).await;
+    denied(&mut eve, 1142, &["PREPARE p FROM 'SELECT * FROM secret.t'"]).await;
+    denied(&mut eve, 1243, &["EXECUTE p"]).await;
     assert_eq!(eve.prepare("SELECT * FROM secret.t").await.unwrap_err().code.number(), 1142);
     denied(&mut eve, 1095, &[&format!("KILL {}", root.id()), &format!("KILL QUERY {}", root.id())]).await;
 

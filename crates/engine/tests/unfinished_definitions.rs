@@ -38,7 +38,7 @@ impl Home {
         run(&mut session, "CREATE DATABASE d").await;
         run(&mut session, "USE d").await;
         run(&mut session, "CREATE TABLE t (id INT PRIMARY KEY, v INT, pad VARCHAR(200), KEY kp (pad))").await;
-        run(&mut session, "CREATE TABLE empty (id INT PRIMARY KEY, v INT, UNIQUE KEY (v))").await;
+        run(&mut session, "CREATE TABLE nothing (id INT PRIMARY KEY, v INT, UNIQUE KEY (v))").await;
         run(&mut session, "CREATE TABLE small (id INT AUTO_INCREMENT PRIMARY KEY, v INT)").await;
         run(&mut session, "INSERT INTO small VALUES (1, 1), (2, 2)").await;
         let values: Vec<String> = (0..ROWS).map(|i| format!("({i}, {}, REPEAT('x', 180))", i / 2)).collect();
@@ -118,7 +118,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("CREATE INDEX kv ON t (v)", "DROP INDEX kv ON t"),
     ("ALTER TABLE t ADD INDEX kv (v, pad)", "DROP INDEX kv ON t"),
     ("TRUNCATE TABLE small", "INSERT INTO small VALUES (1, 1), (2, 2)"),
-    ("LOAD DATA INFILE 'rows.csv' INTO TABLE empty", "TRUNCATE TABLE empty"),
+    ("LOAD DATA INFILE 'rows.csv' INTO TABLE nothing", "TRUNCATE TABLE nothing"),
 ];
 
 /// Whatever call of the disk fails, first, second, and so on until none is left to fail.
@@ -156,7 +156,7 @@ async fn no_file_stays_after_a_fault_of_the_disk() {
         }
     }
     assert!(failures > 20, "{failures} statements have failed");
-    home.check(&["t", "empty", "small"]).await;
+    home.check(&["t", "nothing", "small"]).await;
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t").await, [[ROWS.to_string()]]);
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM small").await, [["2"]]);
 }
@@ -171,13 +171,13 @@ async fn no_file_stays_after_a_duplicate() {
         "CREATE UNIQUE INDEX kv ON t (v)",
         "ALTER TABLE t ADD UNIQUE INDEX kv (v)",
         "CREATE TABLE made (v INT, UNIQUE KEY (v)) SELECT v FROM t",
-        "LOAD DATA INFILE 'twice.csv' INTO TABLE empty",
+        "LOAD DATA INFILE 'twice.csv' INTO TABLE nothing",
     ] {
         assert_eq!(rows(&mut session, sql).await.unwrap_err().code, ErrorCode::DupEntry, "{sql}");
         home.until_files_are(&before, sql).await;
     }
     assert!(rows(&mut session, "SELECT * FROM made").await.is_err());
-    home.check(&["t", "empty"]).await;
+    home.check(&["t", "nothing"]).await;
 }
 
 /// An index that is built, and waits for a transaction that has begun to read the table meanwhile: it is killed, or
@@ -239,7 +239,7 @@ async fn a_table_that_is_killed_while_it_is_filled() {
             sleep(Duration::from_millis(1)).await;
         }
         assert_ne!(home.files(), before);
-        assert_eq!(run(&mut observer, "SHOW TABLES").await, [["empty"], ["small"], ["t"]]);
+        assert_eq!(run(&mut observer, "SHOW TABLES").await, [["nothing"], ["small"], ["t"]]);
         let waiting = ["SELECT COUNT(*) FROM made", "INSERT INTO made VALUES (1, 2)", "DROP TABLE made"];
         let waiting = waiting.map(|sql| home.begin(sql));
         for (other, _) in &waiting {

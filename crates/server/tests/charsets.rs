@@ -11,7 +11,7 @@ async fn the_login_says_what_the_client_speaks() {
     let (address, _directory) = client::serve(10).await;
     let mut client = Client::login(address, LATIN1).await;
     let (columns, values) = client.row(b"select 'caf\xE9' as `\xE9`, _utf8mb4 x'E6BCA2' as b, 1 as n").await;
-    assert_eq!(columns, [(b"\xE9".to_vec(), 8, 4), (b"b".to_vec(), 8, 1), (b"n".to_vec(), 63, 20)]);
+    assert_eq!(columns, [(b"\xE9".to_vec(), 8, 4), (b"b".to_vec(), 8, 1), (b"n".to_vec(), 63, 2)]);
     assert_eq!(values, [b"caf\xE9".to_vec(), b"?".to_vec(), b"1".to_vec()]);
     assert_eq!(client.error(b"select `\xE9`").await, (1054, b"Unknown column '\xE9' in 'field list'".to_vec()));
 

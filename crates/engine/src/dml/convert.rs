@@ -108,8 +108,8 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// The errors that warnings are where values that do not fit are errors (MySQL: `Strict_error_handler`): those of the
-    /// rows that a statement has read, behind the first `known` ones of the statement.
+    /// The errors that warnings are where values that do not fit are errors (MySQL: `Strict_error_handler`): warnings
+    /// of the rows that a statement has read, behind the first `known` ones of the statement.
     pub fn refuse_warnings(&self, known: usize) -> Result<()> {
         let refused = |code| {
             use ErrorCode::*;
@@ -143,7 +143,7 @@ impl<'a> Conversion<'a> {
             Some(instead) => {
                 // As a warning, a text that is too long is one that was cut.
                 let is_cut = unfit.fault == StoreFault::TooLong && !matches!(column.ty, SqlType::Bit { .. });
-                let fault = if is_cut { StoreFault::Truncated } else { unfit.fault };
+                let fault = if is_cut { StoreFault::Truncated } else { unfit.fault.as_warning() };
                 self.context.warn(fault.code(), fault.message(&column.name, &shown, row));
                 Ok(instead)
             }

@@ -151,18 +151,8 @@ impl Arithmetic {
             }
             ArithmeticOp::Div => {
                 // a / 10^sa / (b / 10^sb) * 10^sr = a * 10^(sr + sb - sa) / b
-                let shift = |scale: u8| scale as i32 + sb as i32 - sa as i32;
-                match quotient_scale(sa as u32, sb as u32) as u8 {
-                    computed if computed <= sr => {
-                        let (shift, zeros) = (shift(computed), factor(sr - computed)?);
-                        let exact = move |x, y| within(cut_quotient(x, y, shift)?.checked_mul(zeros)?);
-                        self.careful(a, b, rows, &nulls, name, exact)
-                    }
-                    _ => {
-                        let shift = shift(sr);
-                        self.careful(a, b, rows, &nulls, name, move |x, y| within(divide(x, y, shift)?))
-                    }
-                }
+                let quotient = Quotient::of(sa, sb, sr)?;
+                self.careful(a, b, rows, &nulls, name, move |x, y| within(quotient.of_numbers(x, y)?))
             }
             ArithmeticOp::IntDiv => {
                 let exact = move |x: i128, y: i128| Some(x.checked_mul(fa)? / y.checked_mul(fb)?);
@@ -333,6 +323,36 @@ pub fn divide(x: i128, y: i128, shift: i32) -> Option<i128> {
         wide_div_round(i256::from_i128(x).checked_mul(power)?, i256::from_i128(y))
     } else {
         wide_div_round(i256::from_i128(x), i256::from_i128(y).checked_mul(i256::from_i128(pow10(-shift as u32)?))?)
+    }
+}
+
+/// A division of decimals: a quotient is cut behind the digits to which it is computed, and rounded if its type has
+/// fewer.
+#[derive(Clone, Copy)]
+struct Quotient {
+    /// Powers of ten that the dividend is multiplied with.
+    shift: i32,
+    /// What the quotient is multiplied with if it is cut; `None` if it is rounded.
+    zeros: Option<i128>,
+}
+
+impl Quotient {
+    /// Of scales `dividend` and `divisor`, for a result of scale `result`.
+    fn of(dividend: u8, divisor: u8, result: u8) -> Result<Quotient> {
+        let shift = |scale: u8| scale as i32 + divisor as i32 - dividend as i32;
+        let computed = quotient_scale(dividend as u32, divisor as u32) as u8;
+        let Some(missing) = result.checked_sub(computed) else {
+            return Ok(Quotient { shift: shift(result), zeros: None });
+        };
+        let zeros = pow10(missing as u32).ok_or_else(|| external(SqlError::internal("scale")))?;
+        Ok(Quotient { shift: shift(computed), zeros: Some(zeros) })
+    }
+
+    fn of_numbers(self, x: i128, y: i128) -> Option<i128> {
+        match self.zeros {
+            Some(zeros) => cut_quotient(x, y, self.shift)?.checked_mul(zeros),
+            None => divide(x, y, self.shift),
+        }
     }
 }
 

@@ -207,8 +207,7 @@ impl<'a> Binder<'a> {
             }
             Expr::Call { function: ScalarFunction::Coalesce, args, .. } => args.iter().all(|a| self.nullable(a)),
             Expr::Call { function, args, .. } => match function {
-                ScalarFunction::Concat
-                | ScalarFunction::Upper
+                ScalarFunction::Upper
                 | ScalarFunction::Lower
                 | ScalarFunction::CharLength
                 | ScalarFunction::Length

@@ -76,8 +76,7 @@ impl Binder<'_> {
         let mut aggregates = Aggregates::default();
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         if wants_from {
-            // What is inserted has the digits that a quotient keeps beyond those that it shows.
-            selected.iter_mut().for_each(|s| s.item = s.item.clone().unrounded(KEPT_DIGITS));
+            keep_digits(&mut selected);
         }
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = Vec::new();
@@ -105,9 +104,7 @@ impl Binder<'_> {
             self.from = Some(from.clone());
         }
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
-        // Groups differ in what they are grouped by.
-        let one_per_group =
-            explicit_group && group.iter().all(|key| selected.iter().any(|selected| selected.item.expr == key.expr));
+        let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
             if !explicit_group {
                 // There is one row.
@@ -274,6 +271,16 @@ impl Binder<'_> {
         }
         Ok(keys)
     }
+}
+
+/// Returns true if all that is grouped by is selected: groups, which differ in it, are distinct rows.
+fn are_selected(group: &[Item], selected: &[Selected]) -> bool {
+    group.iter().all(|key| selected.iter().any(|selected| selected.item.expr == key.expr))
+}
+
+/// Rows that are inserted have the digits that a quotient keeps beyond those that it shows.
+fn keep_digits(selected: &mut [Selected]) {
+    selected.iter_mut().for_each(|s| s.item = s.item.clone().unrounded(KEPT_DIGITS));
 }
 
 /// A name of the statement. Error 1064 for a reserved word outside of quotes.

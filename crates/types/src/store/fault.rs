@@ -26,6 +26,8 @@ pub enum StoreFault {
     /// 1366 for numbers and text, 1292 for dates and times; the type's name in the message.
     Incorrect(&'static str),
     OutOfRange,
+    /// More hours than a time has: 1292 as an error, and out of range as a warning.
+    BeyondTimes,
     /// The value has something behind it, or digits that the column does not hold.
     Truncated,
     TooLong,
@@ -35,7 +37,9 @@ pub enum StoreFault {
 impl StoreFault {
     pub fn code(self) -> ErrorCode {
         match self {
-            StoreFault::Incorrect("date" | "datetime" | "time") => ErrorCode::TruncatedWrongValue,
+            StoreFault::Incorrect("date" | "datetime" | "time") | StoreFault::BeyondTimes => {
+                ErrorCode::TruncatedWrongValue
+            }
             StoreFault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
             StoreFault::OutOfRange => ErrorCode::OutOfRange,
             StoreFault::Truncated => ErrorCode::DataTruncated,
@@ -44,10 +48,19 @@ impl StoreFault {
         }
     }
 
+    /// The problem as the warning has it where something else is stored instead.
+    pub fn as_warning(self) -> StoreFault {
+        match self {
+            StoreFault::BeyondTimes => StoreFault::OutOfRange,
+            other => other,
+        }
+    }
+
     /// MySQL's message. `value` is the value as text, [`printable`](super::text::printable); rows count from 1.
     pub fn message(self, column: &str, value: &str, row: u64) -> String {
         match self {
             StoreFault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
+            StoreFault::BeyondTimes => StoreFault::Incorrect("time").message(column, value, row),
             StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
             StoreFault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
             StoreFault::TooLong => format!("Data too long for column '{column}' at row {row}"),

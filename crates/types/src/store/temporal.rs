@@ -62,7 +62,7 @@ pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
     let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
     match (read.is_cut, read.is_clamped || in_range != rounded) {
         (false, false) => Ok(in_range),
-        (false, true) => Err(Unfit { fault: StoreFault::OutOfRange, instead: Some(in_range) }),
+        (false, true) => Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(in_range) }),
         (true, _) => unfit(in_range),
     }
 }

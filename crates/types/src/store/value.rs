@@ -163,7 +163,7 @@ fn store_moment(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unf
     match (cast(value, ty), ty) {
         ((_, Some(_)), SqlType::Time { .. }) if is_beyond_times(value) => {
             let edge = if to_double(value).0 < 0.0 { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
-            Err(Unfit { fault: StoreFault::OutOfRange, instead: Some(Value::Time(edge)) })
+            Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(Value::Time(edge)) })
         }
         ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: StoreFault::Incorrect(name), instead: None }),
         ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {

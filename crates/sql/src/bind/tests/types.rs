@@ -62,7 +62,7 @@ fn types_of_expressions() {
         ("cast(a as char(3))", "varchar(3)"),
         ("convert(d, unsigned)", "bigint unsigned"),
         ("cast(c as datetime(2))", "datetime(2)"),
-        ("binary c", "varbinary(20)"),
+        ("binary c", "varbinary(80)"),
         ("a & 1", "bigint unsigned"),
         ("a = 1", "tinyint(1)"),
         ("now(3)", "datetime(3)"),

@@ -373,9 +373,11 @@ impl ColumnBlock {
         if self.is_null(row) {
             return Value::Null;
         }
+        if let SqlType::Unsigned(number) = ty {
+            return self.value(row, &number.plain(), overflow);
+        }
         let bytes = || overflow.unwrap_or_else(|| self.bytes(row).to_vec());
         match *ty {
-            // Layouts have stored types only.
             SqlType::Null | SqlType::Unsigned(_) => Value::Null,
             SqlType::Bool => Value::Bool(self.int(row) != 0),
             SqlType::Int { unsigned: false, .. } => Value::Int(self.int(row)),

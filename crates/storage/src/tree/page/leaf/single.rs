@@ -27,8 +27,8 @@ impl<'a> Leaf<'a> {
             return Ok(Some(ValueRef::Null));
         }
         let int = || cells.int(row);
-        Ok(Some(match stored.ty {
-            // Layouts have stored types only.
+        Ok(Some(match stored.ty.stored_type() {
+            // What is unsigned is stored as what is not.
             SqlType::Null | SqlType::Unsigned(_) => ValueRef::Null,
             SqlType::Bool => ValueRef::Bool(int() != 0),
             SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
