@@ -75,9 +75,7 @@ impl Binder<'_> {
 
         let mut aggregates = Aggregates::default();
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
-        if wants_from {
-            keep_digits(&mut selected);
-        }
+        keep_digits(&mut selected, wants_from);
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = Vec::new();
         if let Some(condition) = &select.having {
@@ -278,9 +276,11 @@ fn are_selected(group: &[Item], selected: &[Selected]) -> bool {
     group.iter().all(|key| selected.iter().any(|selected| selected.item.expr == key.expr))
 }
 
-/// Rows that are inserted have the digits that a quotient keeps beyond those that it shows.
-fn keep_digits(selected: &mut [Selected]) {
-    selected.iter_mut().for_each(|s| s.item = s.item.clone().unrounded(KEPT_DIGITS));
+/// Rows that are `inserted` have the digits that a quotient keeps beyond those that it shows.
+fn keep_digits(selected: &mut [Selected], inserted: bool) {
+    for selected in selected.iter_mut().filter(|_| inserted) {
+        selected.item = selected.item.clone().unrounded(KEPT_DIGITS);
+    }
 }
 
 /// A name of the statement. Error 1064 for a reserved word outside of quotes.
