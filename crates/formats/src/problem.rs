@@ -50,7 +50,8 @@ impl Problem {
     /// The error, with the place in the file and the value behind MySQL's words.
     pub fn into_error(self, row: u64, line: u64, file: &str) -> SqlError {
         let mut message = format!("{} ({file}, line {line}", self.message(row));
-        if !self.value.is_empty() && !matches!(self.kind, ProblemKind::Value(StoreFault::Incorrect(_))) {
+        let says_value = matches!(self.kind, ProblemKind::Value(StoreFault::Incorrect(_) | StoreFault::BeyondTimes));
+        if !self.value.is_empty() && !says_value {
             message.push_str(&format!(": '{}'", self.value));
         }
         message.push(')');
