@@ -184,7 +184,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// What the functions of a session's statements ask for.
+/// The session as its statements' functions ask it.
 pub struct CallsOfSession {
     pub locks: Arc<UserLocks>,
     pub process: Arc<SessionShared>,

@@ -82,7 +82,7 @@ async fn a_statement_that_fails_leaves_no_rows_on_disk_and_none_changed() {
     rows(&mut session, "UPDATE t SET c = c + 1, pad = REVERSE(pad)").await.unwrap();
 }
 
-/// Of the rows that an UPDATE finds, only the columns are kept that the change needs: in a wide table these are few
+/// An UPDATE keeps only those columns of the rows that it finds which the change needs: in a wide table these are few
 /// bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_of_one_column_of_a_wide_table_keeps_its_rows_in_memory() {
@@ -96,7 +96,7 @@ async fn an_update_of_one_column_of_a_wide_table_keeps_its_rows_in_memory() {
         let made = files(&session);
         rows(&mut session, sql).await.unwrap();
         assert_eq!(files(&session), made, "{sql}");
-        // What is not assigned is as it was.
+        // Columns that are not assigned are as they were.
         let look = "SELECT COUNT(*), SUM(c), SUM(b), MIN(a) FROM t WHERE pad = REPEAT('x', 250)";
         assert_eq!(rows(&mut session, look).await.unwrap(), [sums.map(|sum: u64| sum.to_string())], "{sql}");
     }

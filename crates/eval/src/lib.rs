@@ -49,7 +49,7 @@ pub struct Evaluator<'a> {
     pub reserve: &'a mut dyn FnMut(usize) -> Result<()>,
     /// Takes what LAST_INSERT_ID() is from now on. Without it, a call that says so is not known.
     pub last_insert_id: Option<&'a mut dyn FnMut(u64)>,
-    /// What volatile functions keep between rows. Without it, a call of one is not known.
+    /// The states that volatile functions keep between rows. Without them, a call of one is not known.
     pub states: Option<&'a CallStates>,
 }
 

@@ -1,9 +1,10 @@
-//! What a function may ask for while it is computed.
+//! A call of a function: its surroundings while it is computed.
 
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlError, SqlType, Value};
 use std::{any::Any, collections::HashMap, fmt, sync::Mutex};
 
-/// What a volatile function keeps between the rows of a statement, for one place where the statement calls it.
+/// The state that a volatile function keeps between the rows of a statement, for one place where the statement calls
+/// it.
 pub type CallState = Option<Box<dyn Any + Send>>;
 
 /// The states of the volatile functions of a statement, or of a part of it: by the address of the expression that
@@ -41,11 +42,11 @@ pub struct Call<'a> {
     pub types: &'a [Option<SqlType>],
     /// The collation that text arguments compare under.
     pub collation: Collation,
-    /// What the function asks of the session, in the order of [`crate::Function::session`].
+    /// The values that the function asks of the session, in the order of [`crate::Function::session`].
     pub session: &'a [Value],
     /// True if all arguments are literals, so that all calls have the same ones.
     pub is_constant: bool,
-    /// What the function has kept in this statement; for volatile functions.
+    /// The function's state in this statement; for volatile functions.
     pub state: &'a mut CallState,
     /// Takes warnings.
     pub warnings: &'a mut dyn FnMut(CastWarning),

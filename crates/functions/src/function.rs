@@ -1,10 +1,10 @@
-//! What the table says of a function.
+//! An entry of the table: a function with its arguments and its result.
 
 use crate::{Call, ResultType, Typing};
 use muster_types::{Result, Value};
 use std::ops::RangeInclusive;
 
-/// What an argument is converted to before the function sees it. NULL stays NULL.
+/// The conversion of an argument before the function sees it. NULL stays NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// The value as it is.
@@ -173,7 +173,7 @@ impl Function {
         self.takes.len() - self.optional..=most
     }
 
-    /// What the argument at this position is converted to.
+    /// The conversion of the argument at this position.
     pub fn takes_at(&self, position: usize) -> Takes {
         self.takes.get(position).or(self.takes.last()).copied().unwrap_or(Takes::AsIs)
     }

@@ -1,7 +1,7 @@
 //! The names of the functions of MySQL 8.0, by the sections of chapter 12 of its manual ("Functions and Operators"),
 //! with the synonyms that the manual does not list by themselves. Special syntax (CAST, MATCH, `->`) is not among them.
 
-/// What a function is, as far as it matters for whether Muster has it.
+/// The kind of a function, as far as it matters for whether Muster has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A function of the values of one row.
@@ -12,7 +12,7 @@ pub enum Kind {
     Spatial,
     /// Replication and GTIDs.
     Replication,
-    /// Of MySQL Enterprise Edition, or of a plugin or component.
+    /// A function of MySQL Enterprise Edition, or of a plugin or component.
     Enterprise,
     /// For MySQL's own views of INFORMATION_SCHEMA.
     Internal,

@@ -2,7 +2,7 @@
 
 use muster_types::{Collation, SqlType, Value};
 
-/// What is known of an argument when a statement is bound.
+/// An argument, as far as it is known when a statement is bound.
 #[derive(Debug, Clone)]
 pub struct ArgumentType {
     /// Its type, as the function gets it.
@@ -26,13 +26,13 @@ pub struct ArgumentType {
     pub is_null: bool,
 }
 
-/// What the type of a result may depend on.
+/// Arguments and surroundings that the type of a result may depend on.
 #[derive(Debug, Clone)]
 pub struct Typing {
     pub args: Vec<ArgumentType>,
     /// The collation that the text arguments have come to; the connection's without any.
     pub collation: Collation,
-    /// What the function asks of the session.
+    /// The values that the function asks of the session.
     pub session: Vec<Value>,
 }
 

@@ -137,7 +137,7 @@ impl Table {
         &self.directory.files
     }
 
-    /// What keeps the directory open.
+    /// The reference that keeps the directory open.
     #[cfg(test)]
     pub(crate) fn kept_open(&self) -> &crate::open_files::KeptOpen {
         &self.directory._open

@@ -72,7 +72,7 @@ impl Drop for UnfinishedTable<'_> {
         if let Err(e) = self.context.transaction.take_back_statement() {
             tracing::warn!("the rows of table {} go with it, though they are not undone: {e}", self.name);
         }
-        // What is stored does not change, so this does not fail.
+        // The stored catalog does not change, so this does not fail.
         let removed = tables.change(|next| {
             let schema = next.schemas.get_mut(&self.database);
             Ok(schema.map(|schema| schema.unfinished.retain(|_, entry| entry.def.id != self.id)))

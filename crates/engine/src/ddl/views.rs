@@ -43,7 +43,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
     }
 }
 
-/// What a view is to be. Its number is yet to be given.
+/// The entry of a view that is to be made. Its number is yet to be given.
 fn new_view(
     context: &Arc<StatementContext>,
     statement: &CreateView,
@@ -171,7 +171,7 @@ pub fn drop_views(context: &StatementContext, names: &[TableName], if_exists: bo
         for wanted in &wanted {
             let (database, name) = wanted;
             match locked.get(wanted) {
-                // What has come since then is dropped by nobody.
+                // A view that has come since the names were locked stays.
                 None => missing.push(format!("{database}.{name}")),
                 Some(id) if !is_view(*id) => return Err(not_a_view(database, name)),
                 Some(_) => drop(next.schema_mut(database)?.views.remove(name)),

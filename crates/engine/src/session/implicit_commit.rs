@@ -73,7 +73,7 @@ impl SessionState {
         self.enter(context, effect(statement))
     }
 
-    /// What happens to the transaction before rows are changed, as [`SessionState::enter_transaction`] does it.
+    /// Prepares the transaction for a change of rows, as [`SessionState::enter_transaction`] does it.
     pub fn enter_to_write(&mut self, context: &StatementContext) -> Result<()> {
         self.transaction.check_whole()?;
         self.enter(context, Effect::Writes)

@@ -90,7 +90,7 @@ impl SessionState {
             if system_schema::is_name(database) {
                 return Err(context.rights.database_denied(database));
             }
-            // What is not there, or is a view, has nothing that could be flushed.
+            // A name without a table, or of a view, has nothing that could be flushed.
             let entry = definitions.schemas.get(database).and_then(|schema| schema.tables.get(name));
             match entry {
                 Some(entry) => {

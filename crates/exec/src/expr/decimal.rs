@@ -332,12 +332,12 @@ pub fn divide(x: i128, y: i128, shift: i32) -> Option<i128> {
 struct Quotient {
     /// Powers of ten that the dividend is multiplied with.
     shift: i32,
-    /// What the quotient is multiplied with if it is cut; `None` if it is rounded.
+    /// The factor of a quotient that is cut; `None` if it is rounded.
     zeros: Option<i128>,
 }
 
 impl Quotient {
-    /// Of scales `dividend` and `divisor`, for a result of scale `result`.
+    /// The division of numbers of scales `dividend` and `divisor`, for a result of scale `result`.
     fn of(dividend: u8, divisor: u8, result: u8) -> Result<Quotient> {
         let shift = |scale: u8| scale as i32 + divisor as i32 - dividend as i32;
         let computed = quotient_scale(dividend as u32, divisor as u32) as u8;

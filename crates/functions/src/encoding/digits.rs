@@ -103,7 +103,7 @@ pub fn char(_: &mut Call, args: &[Value]) -> Result<Value> {
     for arg in args.iter().filter(|arg| !arg.is_null()) {
         let number = match arg {
             Value::UInt(n) => *n as u32,
-            // What is larger than an integer is the largest, whose lower half has all its bits.
+            // A number larger than an integer is the largest, whose lower half has all its bits.
             other => crate::call::int(std::slice::from_ref(other), 0) as u32,
         };
         let all = number.to_be_bytes();

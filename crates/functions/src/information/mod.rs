@@ -10,7 +10,7 @@ use crate::{
 };
 use muster_types::{Result, Value};
 
-/// What LOAD_FILE needs to know.
+/// The values of the session that LOAD_FILE depends on.
 const FILES: &[SessionValue] = &[
     SessionValue::Variable("secure_file_priv"),
     SessionValue::Variable("max_allowed_packet"),

@@ -40,7 +40,7 @@ fn of_property(name: &str, negated: bool) -> Result<String> {
     }
 }
 
-/// What follows `\p` or `\P`: `{name}`, `{^name}` or `{name=value}`.
+/// Reads the property behind `\p` or `\P`: `{name}`, `{^name}` or `{name=value}`.
 pub(super) fn property(translator: &mut Translator, negated: bool) -> Result<String> {
     if !translator.take('{') {
         return Err(illegal_argument());
@@ -56,7 +56,7 @@ pub(super) fn property(translator: &mut Translator, negated: bool) -> Result<Str
     }
 }
 
-/// What may stand next to an operator within brackets.
+/// The left side of an operator within brackets.
 #[derive(PartialEq, Clone, Copy)]
 enum Operand {
     Nothing,

@@ -87,7 +87,7 @@ pub(super) struct Translator {
     is_unimplemented: bool,
 }
 
-/// What a backslash and the characters behind it mean.
+/// The meaning of a backslash and the characters behind it.
 pub(super) enum Escape {
     Literal(char),
     /// A set of characters, in the crate's syntax; also valid within brackets.
@@ -311,7 +311,7 @@ impl Translator {
         Ok(())
     }
 
-    /// What stands behind a backslash.
+    /// Reads the characters behind a backslash.
     pub fn escape(&mut self) -> Result<Escape> {
         let Some(c) = self.next() else { return Err(bad_escape()) };
         let class = |text: &str| Ok(Escape::Class(text.to_string()));

@@ -21,7 +21,7 @@ const EPOCH_OFFSET: u64 = 0x01B2_1DD2_1381_4000;
 /// The positions of the hyphens in an identifier of 36 characters.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// What is the same in all identifiers of a server: clock sequence and node.
+/// The state from which a server makes its identifiers.
 struct Server {
     clock_sequence: [u8; 2],
     node: [u8; 6],

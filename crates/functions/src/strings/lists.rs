@@ -67,7 +67,7 @@ pub fn make_set(call: &mut Call, args: &[Value]) -> Result<Value> {
 pub fn export_set(call: &mut Call, args: &[Value]) -> Result<Value> {
     const BITS: i64 = 64;
     let bits = bits(args);
-    // What is no number of bits means all of them.
+    // A count that is no number of bits means all of them.
     let count = match args.len() {
         5 => Some(int(args, 4)).filter(|count| (0..=BITS).contains(count)).unwrap_or(BITS),
         _ => BITS,

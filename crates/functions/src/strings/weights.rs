@@ -1,6 +1,6 @@
 //! WEIGHT_STRING: the bytes by which MySQL sorts a text.
 //!
-//! Of `utf8mb4_0900_ai_ci` these are the primary weights of the Unicode Collation Algorithm 9.0.0 (DUCET,
+//! Those of `utf8mb4_0900_ai_ci` are the primary weights of the Unicode Collation Algorithm 9.0.0 (DUCET,
 //! `allkeys.txt`), two bytes each, as MySQL shows them. Muster's own sort keys are shorter; contractions of several
 //! characters are left out in both. The file beside this one has the weights of all characters that have weights of
 //! their own, compressed by zlib: the number of characters in 4 bytes, little-endian; the difference of each

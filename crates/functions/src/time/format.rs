@@ -11,7 +11,7 @@ use muster_types::{
 };
 use std::fmt::Write;
 
-/// What is written: a moment, or a time without a date.
+/// The value that is written: a moment, or a time without a date.
 struct Written<'a> {
     moment: Moment,
     /// Hours of the moment's clock, of a TIME also beyond a day.

@@ -16,7 +16,7 @@ const DATE_SPECIFIERS: &str = "MVUXYWabcjmvuxyw";
 /// Most characters of a text in a warning.
 const WARNED_CHARACTERS: usize = 128;
 
-/// What a constant format says; without one a datetime.
+/// The type that a constant format says; without one a datetime.
 pub fn returns(typing: &Typing) -> ResultType {
     let Some(format) = typing.constant_text(1) else {
         return ResultType::Of(SqlType::DateTime { fsp: FSP_MAX });
@@ -68,7 +68,7 @@ pub fn str_to_date(call: &mut Call, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// What a text should have been.
+/// The kind of value that a text should have been.
 #[derive(Debug, Clone, Copy)]
 struct Wanted(&'static str);
 

@@ -61,36 +61,17 @@ impl Binder<'_> {
         let Parts { outputs, having, keys } = parts;
         for (exprs, clause) in [(outputs, "SELECT list"), (having, "HAVING clause"), (keys, "ORDER BY")] {
             for (i, expr) in exprs.into_iter().enumerate() {
-                if clause != "HAVING clause" && self.env.session.only_full_group_by() {
-                    self.refuse_parts(expr, &ids, &computed, &check, i + 1, clause)?;
+                // An expression that is grouped by counts as a whole only: within another one it is not recognized
+                // (manual 14.19.3).
+                let is_whole = computed.iter().any(|(_, grouped)| grouped == expr);
+                if is_whole || clause == "HAVING clause" || !self.env.session.only_full_group_by() {
+                    replace_computed(expr, &computed);
                 }
-                replace_computed(expr, &computed);
                 self.over_groups(expr, &ids, &mut check, i + 1, clause)?;
             }
         }
         self.dependencies.add(ids.clone(), check.calls.iter().map(|(id, _)| *id).collect());
         Ok(Rel::Aggregate { input: Box::new(rel), group: ids, aggregates: check.calls })
-    }
-
-    /// An expression that is grouped by counts as a whole only: within another one it is not recognized (manual
-    /// 14.19.3). Error 1055.
-    fn refuse_parts(
-        &self,
-        expr: &Expr,
-        ids: &[ColId],
-        computed: &[(ColId, Expr)],
-        check: &Check,
-        number: usize,
-        clause: &str,
-    ) -> Result<()> {
-        if computed.is_empty() || computed.iter().any(|(_, grouped)| grouped == expr) {
-            return Ok(());
-        }
-        let is_loose = |c: &ColId| check.own.contains(c) && !ids.contains(c) && !check.determined.contains(c);
-        match expr.columns().into_iter().find(is_loose) {
-            Some(column) => Err(not_grouped(self, column, check.grouped, number, clause)),
-            None => Ok(()),
-        }
     }
 
     /// Columns of the block's own tables that the group columns determine. Columns of queries around it are constants.

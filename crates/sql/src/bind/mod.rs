@@ -57,6 +57,7 @@ pub trait SessionValues {
     fn kept_variable(&self, name: &str) -> Value {
         match name {
             "lc_time_names" => Value::Text("en_US".into()),
+            "group_concat_max_len" => Value::Int(1024),
             _ => Value::Int(0),
         }
     }

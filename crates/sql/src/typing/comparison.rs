@@ -78,7 +78,7 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>>
         },
         SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
         SqlType::Date => match instant(value, "DATE")? {
-            // Of a number next to a date only the date counts.
+            // A number next to a date counts without its time of day.
             Some(t) if t % MICROS_PER_DAY == 0 || matches!(value, Value::Int(_)) => {
                 i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok().map(Value::Date)
             }

@@ -4,7 +4,7 @@
 use muster_algebra::{ArithmeticOp, Columns, Expr, IntervalUnit, ScalarFunction};
 use muster_types::{IntWidth, SqlType, Value};
 
-/// Of a 64-bit integer of which nothing is known.
+/// The length of a 64-bit integer of which nothing is known.
 const LONGEST: u32 = 21;
 
 /// The length of an expression whose type is an integer; `None` for other types.

@@ -40,6 +40,7 @@ pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
     known.map(|i| i.shown_decimals()).try_fold(0, |most, decimals| Some(decimals?.max(most)))
 }
 
+/// Most bytes of a value as a byte string.
 pub(crate) fn byte_length(ty: SqlType) -> u32 {
     match ty {
         SqlType::Text { length, collation, .. } => length.saturating_mul(collation.charset_max_bytes()),

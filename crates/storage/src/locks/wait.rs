@@ -65,7 +65,7 @@ impl Wake for Interrupts {
     }
 }
 
-/// What ends a wait besides the lock.
+/// The limits of a wait: it ends by them if the lock does not come.
 struct WaitLimits {
     begun: Instant,
     timeout: Duration,

@@ -1,4 +1,4 @@
-//! What undo and purge ask of a table.
+//! The table as undo and purge see it.
 
 use super::Table;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a table needs of the directory that it is in.
+//! The directory as its tables need it.
 
 use crate::{
     Counters,

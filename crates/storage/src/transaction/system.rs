@@ -1,5 +1,5 @@
-//! What the transactions of a directory share: who is active, the log that they write, and how the tables are found
-//! whose changes are undone and purged.
+//! The state that the transactions of a directory share: who is active, the log that they write, and how the tables
+//! are found whose changes are undone and purged.
 
 use super::{Background, ChangedTableSource, CutOffListener, Transactions, UndoReserve};
 use crate::{

@@ -40,7 +40,7 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
             Value::Date(_) | Value::DateTime(_) | Value::Time(_),
             SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. },
         ) => store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column),
-        // What another ENUM column has for a wrong value.
+        // The number that another ENUM column has for a wrong value.
         (Value::UInt(0), SqlType::Enum(_)) => Ok(Value::UInt(0)),
         (_, SqlType::Enum(members)) => unsigned(named::enum_number(value, members)),
         (_, SqlType::Set(members)) => unsigned(named::set_number(value, members)),
@@ -114,7 +114,7 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
     }
 }
 
-/// What a column without negative numbers stores of one that is negative or not: nothing of what rounds to zero, too.
+/// The value as a column without negative numbers stores it: a negative one is out of range, even if it rounds to zero.
 /// `plain`: its type without UNSIGNED.
 fn not_negative(stored: Result<Value, Unfit<Value>>, is_negative: bool, plain: SqlType) -> Result<Value, Unfit<Value>> {
     match stored {

@@ -54,10 +54,8 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
             binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
         }
         InsertSource::Query(select) => {
-            query = {
-                let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
-                Some(binder.source_query(select, &types, database.as_deref())?)
-            }
+            let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
+            query = Some(binder.source_query(select, &types, database.as_deref())?);
         }
     }
     let before = binder.reads.len();

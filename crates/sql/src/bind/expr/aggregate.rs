@@ -21,6 +21,9 @@ const VARCHAR_MAX: u64 = 512;
 /// Longest byte string that BIT_AND and its kin take.
 const BIT_BYTES_MAX: u32 = 511;
 
+/// Characters that MySQL declares for a count, and for the bits of an aggregate.
+const AGGREGATE_LENGTH: u32 = 21;
+
 /// Type of GROUP_CONCAT: a VARCHAR if it is short, else a TEXT type; of byte strings VARBINARY or a BLOB type.
 fn group_concat_type(length: u64, collation: Collation) -> SqlType {
     let short = length <= VARCHAR_MAX;
@@ -37,8 +40,6 @@ fn group_concat_type(length: u64, collation: Collation) -> SqlType {
         _ => SqlType::Text { kind: text, length: longest, collation },
     }
 }
-/// Characters that MySQL declares for a count, and for the bits of an aggregate.
-const AGGREGATE_LENGTH: u32 = 21;
 
 /// Digits behind the point.
 fn scale_of(ty: SqlType) -> u32 {
@@ -103,7 +104,7 @@ impl Binder<'_> {
                 );
                 let id = self.columns.add_computed(function.to_string(), ty, nullable);
                 self.columns.set_decimals(id, decimals);
-                let length = match (call.function.clone(), &call.args[..]) {
+                let length = match (&call.function, &call.args[..]) {
                     (AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue, [arg]) => {
                         length::of_integer(arg, &self.columns)
                     }
@@ -277,7 +278,7 @@ impl Binder<'_> {
         }
         let (items, (collation, _)) = self.texts(items, "group_concat")?;
         let args: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
-        let length = match self.env.session.system_variable(None, "group_concat_max_len")? {
+        let length = match self.env.session.kept_variable("group_concat_max_len") {
             Value::Int(n) => n.max(0) as u64,
             Value::UInt(n) => n,
             _ => 1024,

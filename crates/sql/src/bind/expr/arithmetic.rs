@@ -29,11 +29,16 @@ impl Binder<'_> {
         right: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
+        let (l, r) = self.sides(left, right, cx)?;
+        Ok(self.arithmetic(op, l, r))
+    }
+
+    /// Both sides of an operator that sees all digits which an average keeps.
+    pub fn sides(&mut self, left: &ast::Expr, right: &ast::Expr, cx: &mut ExprContext) -> Result<(Item, Item)> {
         let outside = std::mem::replace(&mut cx.in_arithmetic, true);
         let sides = self.expr(left, cx).and_then(|l| Ok((l, self.expr(right, cx)?)));
         cx.in_arithmetic = outside;
-        let (l, r) = sides?;
-        Ok(self.arithmetic(op, l, r))
+        sides
     }
 
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {

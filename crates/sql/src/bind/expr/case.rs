@@ -7,10 +7,10 @@ use crate::{
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{Result, SqlType, temporal};
+use sqlparser::ast;
 
 /// 9999-12-31 23:59:59.999999, in microseconds since 1970.
 const LATEST_MOMENT: i64 = 253_402_300_799_999_999;
-use sqlparser::ast;
 
 impl Binder<'_> {
     pub fn case(
@@ -91,7 +91,7 @@ impl Binder<'_> {
             false => SqlType::DateTime { fsp: moments().map(|ty| ty.fsp()).max().unwrap_or(0) },
         };
         let ty = SqlType::DateTime { fsp: 6 };
-        // What is no date is passed by.
+        // A value that is no date is passed by.
         let instead = match function {
             ScalarFunction::Least => LATEST_MOMENT,
             _ => temporal::BEFORE_ALL_DATES,

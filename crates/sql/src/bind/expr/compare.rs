@@ -19,11 +19,7 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let (l, r) = (row_width(left), row_width(right));
         if l.is_none() && r.is_none() {
-            // An average is compared with all digits that it keeps.
-            let outside = std::mem::replace(&mut cx.in_arithmetic, true);
-            let sides = self.expr(left, cx).and_then(|l| Ok((l, self.expr(right, cx)?)));
-            cx.in_arithmetic = outside;
-            let (l, r) = sides?;
+            let (l, r) = self.sides(left, right, cx)?;
             return self.compare(op, l, r);
         }
         // Of a row and a subquery the row says how many columns there are.

@@ -63,7 +63,7 @@ pub(crate) struct ExprContext<'x> {
     /// Takes the aggregates met; `None` where there may be none.
     pub aggregates: Option<&'x mut Aggregates>,
     pub in_aggregate: bool,
-    /// Within an operand of arithmetic, where an average keeps more digits than it shows.
+    /// Within an operand of arithmetic or of a comparison, where an average keeps more digits than it shows.
     pub in_arithmetic: bool,
 }
 

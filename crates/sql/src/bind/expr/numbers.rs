@@ -40,7 +40,7 @@ impl Binder<'_> {
                 };
                 Some(Expr::literal(muster_types::cast(&moment, ty).0, ty))
             }
-            // What was made text is asked itself.
+            // A value that was made text is asked itself.
             Expr::Cast { arg, ty: made } if made.is_text() && !self.is_string(arg) => Some(cast((**arg).clone(), ty)),
             Expr::Cast { arg, ty: made } if made.is_text() => self.number(arg, ty),
             Expr::Case { branches, otherwise, ty: made } if made.is_text() => {

@@ -1,12 +1,9 @@
 //! Functions of text whose arguments are not all text, or whose result's length takes some thought.
 
-use super::{
-    function::call,
-    text_arguments::{byte_length, bytes_of_length},
-};
+use super::{function::call, text_arguments::bytes_of_length};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length},
+    typing::{Derivation, Item, collation, display_length, result::byte_length},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
@@ -104,14 +101,14 @@ impl Binder<'_> {
         Ok(self.text_call(function, length, args, model))
     }
 
-    /// What is looked for, and the text in which it is: this text's own collation decides.
+    /// The texts of a search, the needle first: the collation of the other one decides.
     fn searched_texts(&mut self, texts: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let refs: Vec<&Item> = texts.iter().collect();
         let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
         let own = texts[1].ty.collation().unwrap_or(model.0);
         let convert = |item: Item| match (own, item.ty) {
             (_, SqlType::Bytes { .. }) => item,
-            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty))),
+            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty).into())),
             _ => self.convert_to_text(item, own),
         };
         Ok((texts.into_iter().map(convert).collect(), (own, model.1)))

@@ -2,7 +2,7 @@
 
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length, text_of_length},
+    typing::{Derivation, Item, collation, result::byte_length, text_of_length},
 };
 use muster_algebra::{Expr, ScalarFunction as F};
 use muster_types::{BytesKind, Collation, Result, SqlType};
@@ -16,12 +16,6 @@ pub(super) fn bytes_of_length(length: u64) -> SqlType {
         Ok(length) if u64::from(length) <= VARBINARY_BYTES_MAX => SqlType::Bytes { kind: BytesKind::VarBinary, length },
         _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
     }
-}
-
-/// Most bytes of a value as a byte string.
-pub(super) fn byte_length(ty: SqlType) -> u64 {
-    let each = ty.collation().map_or(1, Collation::charset_max_bytes);
-    u64::from(display_length(ty)) * u64::from(each)
 }
 
 impl Binder<'_> {
@@ -53,7 +47,7 @@ impl Binder<'_> {
     fn text_or_bytes(&mut self, item: Item, collation: Collation) -> Item {
         match (collation, item.ty) {
             (Collation::Binary, SqlType::Bytes { .. }) => item,
-            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty))),
+            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty).into())),
             _ => self.convert_to_text(item, collation),
         }
     }

@@ -20,8 +20,8 @@ use crate::{
 const MIN_FILL: usize = 4;
 /// Two pages are joined if their rows leave this share of one page free: so the next insert does not split it again.
 const JOINED_SPARE: usize = 8;
-/// Of a leaf that loses its rows one by one, this many go between two looks at its neighbours: whether leaves fit one
-/// page is known only once their rows are encoded.
+/// Rows that a leaf loses between two looks at its neighbours: whether leaves fit one page is known only once their
+/// rows are encoded.
 const ROWS_BETWEEN_LOOKS: usize = 8;
 /// The record of a slot has at most so many times the bytes that its row has among the encoded ones, by experience.
 const ENCODED_SHARE: usize = 8;

@@ -28,7 +28,7 @@ impl<'a> Leaf<'a> {
         }
         let int = || cells.int(row);
         Ok(Some(match stored.ty.stored_type() {
-            // What is unsigned is stored as what is not.
+            // Numbers are stored alike with UNSIGNED and without.
             SqlType::Null | SqlType::Unsigned(_) => ValueRef::Null,
             SqlType::Bool => ValueRef::Bool(int() != 0),
             SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
