@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::rows;
-use muster_engine::{Database, Session};
+use muster_engine::{Database, Session, types::Value};
 use std::sync::Arc;
 
 struct Server {
@@ -163,6 +163,10 @@ async fn no_way_around_select() {
     assert_eq!(eve.execute_prepared(prepared.id, &[]).await.err().unwrap().code.number(), 1142);
     all(&mut root, &["GRANT INSERT ON secret.* TO eve"]).await;
     denied(&mut eve, 1142, &["LOAD DATA INFILE 'x' REPLACE INTO TABLE secret.t"]).await;
+    // Whoever may insert may prepare that.
+    let prepared = eve.prepare("INSERT INTO secret.t VALUES (?, 1)").await.unwrap();
+    assert!(eve.execute_prepared(prepared.id, &[Value::Int(1)]).await.is_ok());
+    all(&mut eve, &["PREPARE p FROM 'INSERT INTO secret.t VALUES (2, 1)'", "EXECUTE p"]).await;
     all(&mut root, &["DROP USER eve"]).await;
     denied(&mut eve, 1044, &["USE own"]).await;
 }

@@ -43,6 +43,21 @@ async fn optimizer_switches_reach_the_optimizer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prepared_statement_uses_no_table_until_it_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut holder = session(&database);
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"] {
+        values(&mut holder, sql).await.unwrap();
+    }
+    holder.prepare("SELECT a FROM t").await.unwrap();
+    assert!(holder.prepare("SELECT a FROM t WHERE nothing = 1").await.is_err());
+    let mut other = session(&database);
+    values(&mut other, "SET lock_wait_timeout = 1").await.unwrap();
+    values(&mut other, "FLUSH TABLES d.t").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statements_end_with_their_rows() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(directory.path());

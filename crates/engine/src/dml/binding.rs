@@ -27,12 +27,9 @@ pub fn bind<B>(
     targets: impl Fn(&B) -> Vec<&bind::ChangeTarget>,
 ) -> Result<Binding<B>> {
     loop {
-        let tables = StatementTables::to_change(context);
-        let bound = bind(&BindEnvironment::new(context).with(&tables, parameters.into()));
-        if tables.are_outdated() {
-            continue;
-        }
-        let bound = bound?;
+        let (bound, tables) = StatementTables::resolve(context, StatementTables::to_change, |tables| {
+            bind(&BindEnvironment::new(context).with(tables, parameters.into()))
+        })?;
         for target in targets(&bound) {
             context.lock_table(target.table.id, &target.table.name, TableUse::Write)?;
         }

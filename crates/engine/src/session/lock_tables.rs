@@ -124,15 +124,16 @@ fn lockable(context: &Arc<StatementContext>, name: &TableName, write: bool) -> R
     context.rights.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
     context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
     context.wait_while_filled(&database, &name)?;
-    let tables = StatementTables::new(context);
-    let schema = tables.definitions().schema(&database)?;
-    if schema.views.contains_key(&name) {
+    let definitions = context.database.tables().definitions();
+    if definitions.schema(&database)?.views.contains_key(&name) {
         let text = format!("SELECT * FROM `{}`.`{}`", database.replace('`', "``"), name.replace('`', "``"));
         if let muster_sql::Statement::Query(query) = muster_sql::parse(&text)? {
-            muster_sql::bind_query(&query, &BindEnvironment::new(context).with(&tables, (&[][..]).into()))?;
+            let (_, tables) = StatementTables::resolve(context, StatementTables::new, |tables| {
+                muster_sql::bind_query(&query, &BindEnvironment::new(context).with(tables, (&[][..]).into()))
+            })?;
+            return Ok(tables.used().into_iter().map(|id| LockedTable { id, write }).collect());
         }
-        return Ok(tables.used().into_iter().map(|id| LockedTable { id, write }).collect());
     }
-    let id = tables.definitions().table(&database, &name)?.def.id;
+    let id = definitions.table(&database, &name)?.def.id;
     Ok(vec![LockedTable { id, write }])
 }

@@ -110,6 +110,8 @@ impl SessionState {
         self.count_command(Command::STMT_PREPARE);
         let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare_statement(sql)));
         let prepared = prepared.unwrap_or_else(|panic| Err(threads::panic_error(&*panic)));
+        // Nothing is read: the tables that it was bound to are in use no longer.
+        self.transaction.end_rows();
         prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
     }
 
@@ -139,16 +141,23 @@ impl SessionState {
     /// binding, such as 1054, 1146 and 1305.
     fn check_names(&self, statement: &Statement) -> Result<()> {
         let context = self.context(self.process.killed.child_token(), self.variables.clone());
-        let tables = StatementTables::new(&context);
-        let environment = BindEnvironment::new(&context);
-        let env = environment.with(&tables, Parameters::Unknown);
-        match statement {
-            Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop),
-            Statement::Insert(insert) => bind_insert(insert, &env).map(drop),
-            Statement::Update(update) => bind_update(update, &env).map(drop),
-            Statement::Delete(delete) => bind_delete(delete, &env).map(drop),
-            _ => Ok(()),
-        }
+        let tables = match statement {
+            Statement::Query(_) => StatementTables::new,
+            // Whoever may only insert into a table need not be able to read it.
+            _ => StatementTables::to_change,
+        };
+        let bound = StatementTables::resolve(&context, tables, |tables| {
+            let environment = BindEnvironment::new(&context);
+            let env = environment.with(tables, Parameters::Unknown);
+            match statement {
+                Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop),
+                Statement::Insert(insert) => bind_insert(insert, &env).map(drop),
+                Statement::Update(update) => bind_update(update, &env).map(drop),
+                Statement::Delete(delete) => bind_delete(delete, &env).map(drop),
+                _ => Ok(()),
+            }
+        });
+        bound.map(drop)
     }
 
     /// The protocol's statement of this number, for so many values. Errors 1243, 1210.

@@ -33,12 +33,16 @@ struct RowsOfStatement {
     transaction: Arc<SessionTransaction>,
     number: u64,
     count: i64,
+    has_ended: bool,
 }
 
 impl RowsOfStatement {
-    fn end(&self) {
-        self.process.end(self.number);
-        self.transaction.end_rows();
+    /// Ends the statement, once: by the time that its rows are dropped the session may have begun another one.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.has_ended, true) {
+            self.process.end(self.number);
+            self.transaction.end_rows();
+        }
     }
 }
 
@@ -239,7 +243,8 @@ impl SessionState {
         match outcome {
             Ok(Outcome::Rows(result)) => {
                 let (process, transaction) = (self.process.clone(), self.transaction.clone());
-                let rows = RowsOfStatement { rows: result.rows, process, transaction, number, count: 0 };
+                let rows =
+                    RowsOfStatement { rows: result.rows, process, transaction, number, count: 0, has_ended: false };
                 Ok(Outcome::Rows(ResultSet { rows: rows.boxed(), ..result }))
             }
             other => {

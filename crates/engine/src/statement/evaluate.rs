@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// The one row of `SELECT expression`, without columns. `parameters`: of the whole statement.
 pub fn evaluate(context: &Arc<StatementContext>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
     let (bound, tables) = loop {
-        let tables = StatementTables::new(context);
-        let environment = BindEnvironment::new(context);
-        let bound = muster_sql::bind_constant(expr, &environment.with(&tables, parameters.into()))?;
+        let (bound, tables) = StatementTables::resolve(context, StatementTables::new, |tables| {
+            muster_sql::bind_constant(expr, &BindEnvironment::new(context).with(tables, parameters.into()))
+        })?;
         if let Some((value, _)) = bound.literal() {
             return Ok(value.clone());
         }

@@ -106,9 +106,20 @@ impl StatementTables {
         Ok(None)
     }
 
-    /// Returns true if names are to be resolved anew, whatever became of it: a table was waited for.
-    pub fn are_outdated(&self) -> bool {
-        self.has_waited.load(Relaxed)
+    /// Resolves names with `bind`, and does so anew, whatever became of it, when a table that was not finished was
+    /// waited for. `tables`: [`StatementTables::new`] or [`StatementTables::to_change`].
+    pub fn resolve<B>(
+        context: &Arc<StatementContext>,
+        tables: impl Fn(&Arc<StatementContext>) -> Arc<StatementTables>,
+        bind: impl Fn(&Arc<StatementTables>) -> Result<B>,
+    ) -> Result<(B, Arc<StatementTables>)> {
+        loop {
+            let tables = tables(context);
+            let bound = bind(&tables);
+            if !tables.has_waited.load(Relaxed) {
+                return Ok((bound?, tables));
+            }
+        }
     }
 
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that

@@ -33,12 +33,9 @@ pub fn bind(
     parameters: Parameters<'_>,
 ) -> Result<(Bound, Arc<StatementTables>)> {
     loop {
-        let tables = StatementTables::new(context);
-        let bound = muster_sql::bind_query(query, &BindEnvironment::new(context).with(&tables, parameters));
-        if tables.are_outdated() {
-            continue;
-        }
-        let bound = bound?;
+        let (bound, tables) = StatementTables::resolve(context, StatementTables::new, |tables| {
+            muster_sql::bind_query(query, &BindEnvironment::new(context).with(tables, parameters))
+        })?;
         if tables.lock_to_read()? {
             return Ok((bound, tables));
         }
