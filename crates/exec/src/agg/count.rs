@@ -5,6 +5,7 @@ use super::{
     lanes::{self, FEW},
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, cast::AsArray, types::Int64Type};
+use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
@@ -36,6 +37,11 @@ impl Count {
         Arc::new(Int64Array::from(emit_to.take_needed(&mut self.counts)))
     }
 
+    /// Returns true if no row counts: the array has nothing but NULL.
+    fn takes_none(&self, values: &dyn Array) -> bool {
+        !self.all_rows && *values.data_type() == DataType::Null
+    }
+
     fn row_counts(&self, values: &dyn Array, filter: Option<&BooleanArray>, row: usize) -> bool {
         match self.all_rows {
             true => filter.is_none_or(|f| f.is_valid(row) && f.value(row)),
@@ -58,7 +64,7 @@ impl GroupsAccumulator for Count {
             self.add(&lanes::count(groups), total);
         } else if all {
             groups.iter().for_each(|group| self.counts[*group] += 1);
-        } else {
+        } else if !self.takes_none(&values[0]) {
             for (row, group) in groups.iter().enumerate() {
                 self.counts[*group] += i64::from(self.row_counts(values[0].as_ref(), filter, row));
             }
@@ -83,7 +89,8 @@ impl GroupsAccumulator for Count {
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let array = values[0].as_ref();
-        let rows = (0..array.len()).map(|row| i64::from(self.row_counts(array, filter, row)));
+        let none = self.takes_none(array);
+        let rows = (0..array.len()).map(|row| i64::from(!none && self.row_counts(array, filter, row)));
         Ok(vec![Arc::new(Int64Array::from_iter_values(rows))])
     }
 
@@ -111,6 +118,16 @@ mod tests {
                 assert_eq!(result.as_primitive::<Int64Type>().values(), &want);
             }
         }
+    }
+
+    #[test]
+    fn nothing_but_nulls_does_not_count() {
+        let values: ArrayRef = Arc::new(arrow_array::NullArray::new(3));
+        let mut count = Count::new(false);
+        count.update_batch(std::slice::from_ref(&values), &[0, 1, 0], None, 2).unwrap();
+        let each = count.convert_to_state(&[values], None).unwrap();
+        assert_eq!(each[0].as_primitive::<Int64Type>().values(), &[0, 0, 0]);
+        assert_eq!(count.counts, [0, 0]);
     }
 
     #[test]

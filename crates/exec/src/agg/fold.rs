@@ -1,7 +1,6 @@
 //! Aggregates whose state is a value like their result: what partitions have is put together as rows are.
 
 use arrow_array::{Array, ArrayRef, BooleanArray};
-use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 
@@ -65,10 +64,7 @@ impl<F: Fold> GroupsAccumulator for Folded<F> {
     }
 }
 
-/// Returns true if a row counts.
+/// Returns true if a row counts. An array of type Null has no bits that say so: its type is looked at before its rows.
 pub fn counts(values: &(impl Array + ?Sized), filter: Option<&BooleanArray>, row: usize) -> bool {
-    // An array of nothing but NULL has no bits that say so.
-    *values.data_type() != DataType::Null
-        && values.is_valid(row)
-        && filter.is_none_or(|f| f.is_valid(row) && f.value(row))
+    values.is_valid(row) && filter.is_none_or(|f| f.is_valid(row) && f.value(row))
 }

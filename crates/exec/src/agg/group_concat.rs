@@ -182,6 +182,9 @@ impl GroupsAccumulator for Groups {
     ) -> Result<()> {
         self.entries.resize(total_num_groups, Entries::default());
         let texts = &values[0];
+        if *texts.data_type() == DataType::Null {
+            return Ok(());
+        }
         let key = |i: usize, row: usize| -> &[u8] {
             values
                 .get(i)

@@ -31,6 +31,7 @@ impl ChangedTable for Table {
         let clustered = self.tree(0);
         Ok(undo.kind == UndoKind::Update
             && !undo.leaves_nothing
+            && clustered.spills()
             && clustered.has_long_values(&undo.own_values(clustered)?)?)
     }
 

@@ -48,6 +48,11 @@ impl Tree {
         Ok(())
     }
 
+    /// Returns true if rows may be so long that some of their values go to pages of their own.
+    pub(crate) fn spills(&self) -> bool {
+        self.spills
+    }
+
     /// Returns true if a record of a row has long values.
     pub(crate) fn has_long_values(&self, record: &[u8]) -> Result<bool> {
         Ok(self.spills && self.block_of_record(record)?.columns.iter().any(|c| c.is_overflow(0)))
