@@ -74,12 +74,10 @@ const NEED_SELECT: &[&str] = &[
     "LOAD DATA INFILE 'x' INTO TABLE secret.t",
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_way_around_select() {
-    let server = Server::new();
-    let mut root = server.session("root");
+/// A database that `eve` may not see, and one that is hers, with views of the other.
+async fn secret_and_own(root: &mut Session) {
     all(
-        &mut root,
+        root,
         &[
             "CREATE DATABASE secret",
             "CREATE TABLE secret.t (a INT PRIMARY KEY, b INT)",
@@ -94,6 +92,13 @@ async fn no_way_around_select() {
         ],
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_way_around_select() {
+    let server = Server::new();
+    let mut root = server.session("root");
+    secret_and_own(&mut root).await;
     let mut eve = server.session("eve");
     // A view reads with the rights of who made it, or of who uses it.
     all(&mut eve, &["SELECT * FROM own.shown", "SELECT * FROM own.shown_view"]).await;
@@ -130,9 +135,6 @@ async fn no_way_around_select() {
         ],
     )
     .await;
-    denied(&mut eve, 1142, &["PREPARE p FROM 'SELECT * FROM secret.t'"]).await;
-    denied(&mut eve, 1243, &["EXECUTE p"]).await;
-    assert_eq!(eve.prepare("SELECT * FROM secret.t").await.unwrap_err().code.number(), 1142);
     denied(&mut eve, 1095, &[&format!("KILL {}", root.id()), &format!("KILL QUERY {}", root.id())]).await;
 
     // What is listed leaves out what may not be seen.
@@ -149,8 +151,18 @@ async fn no_way_around_select() {
     ] {
         assert_eq!(rows(&mut eve, sql).await.unwrap().len(), want, "{sql}");
     }
+}
 
-    // Rights end at once, for what is prepared too.
+/// For what is prepared too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_begin_and_end_at_once() {
+    let server = Server::new();
+    let mut root = server.session("root");
+    secret_and_own(&mut root).await;
+    let mut eve = server.session("eve");
+    denied(&mut eve, 1142, &["PREPARE p FROM 'SELECT * FROM secret.t'"]).await;
+    denied(&mut eve, 1243, &["EXECUTE p"]).await;
+    assert_eq!(eve.prepare("SELECT * FROM secret.t").await.unwrap_err().code.number(), 1142);
     all(&mut root, &["GRANT SELECT ON secret.* TO eve"]).await;
     let prepared = eve.prepare("SELECT COUNT(*) FROM secret.t").await.unwrap();
     assert!(eve.execute_prepared(prepared.id, &[]).await.is_ok());
