@@ -28,21 +28,22 @@ COLUMNS = {
     "tiny": "TINYINT", "small": "SMALLINT UNSIGNED", "i": "INT", "big": "BIGINT", "ubig": "BIGINT UNSIGNED",
     "n": "DECIMAL(10,2)", "n0": "DECIMAL(18,0)", "f": "FLOAT", "x": "DOUBLE", "d": "DATE", "dt": "DATETIME",
     "dt3": "DATETIME(3)", "ti": "TIME", "ti6": "TIME(6)", "c": "CHAR(10)", "v": "VARCHAR(40)", "tx": "TEXT",
-    "vb": "VARBINARY(20)",
+    "vb": "VARBINARY(20)", "e": "ENUM('b','a','7')", "s": "SET('x','y','z')", "y": "YEAR", "bi": "BIT(10)", "ts": "TIMESTAMP(2)",
+    "un": "DECIMAL(8,3) UNSIGNED", "nn": "INT NOT NULL", "cn": "VARCHAR(20) NOT NULL", "dn": "DATE NOT NULL", "cb": "CHAR(6) COLLATE utf8mb4_bin",
 }
 COLUMN_KINDS = {
-    "integer": ["tiny", "small", "i", "big", "ubig", "n0"], "number": ["n", "f", "x", "n0", "i"],
-    "text": ["c", "v", "tx", "vb"], "date": ["d", "dt", "dt3", "v"], "time": ["ti", "ti6", "dt3", "v"],
+    "integer": ["tiny", "small", "i", "big", "ubig", "n0", "y", "bi", "nn"], "number": ["n", "f", "x", "n0", "i", "un", "nn"],
+    "text": ["c", "v", "tx", "vb", "e", "s", "cn", "cb"], "date": ["d", "dt", "dt3", "v", "ts", "dn"], "time": ["ti", "ti6", "dt3", "v"],
 }
 # One row a line, as LOAD DATA reads it: id, then the columns above.
 ROWS = """
-1|0|0|0|0|0|0|0|0|0|2001-01-31|2001-01-31 10:20:30|2001-01-31 10:20:30.5|10:11:12|10:11:12.123456||||
+1|0|0|0|0|0|0|0|0|0|2001-01-31|2001-01-31 10:20:30|2001-01-31 10:20:30.5|10:11:12|10:11:12.123456|||||b||1970|\\0|2001-01-31 10:20:30.25|0|0||2001-01-31|
 2|-128|65535|-2147483648|-9223372036854775808|18446744073709551615|-99999999.99|-999999999999999999|-1.5|-1.5e10|1000-01-01|\
-1000-01-01 00:00:00|1999-12-31 23:59:59.999|-838:59:59|-00:00:00.5|abc|2001-01-31|12abc|AbC
+1000-01-01 00:00:00|1999-12-31 23:59:59.999|-838:59:59|-00:00:00.5|abc|2001-01-31|12abc|AbC|a|x,z|2155|a|2000-02-29 00:00:01|99999.999|-7|abc|1999-12-31|AbC
 3|127|1|2147483647|9223372036854775807|1|99999999.99|999999999999999999|2.5|1e-5|9999-12-31|9999-12-31 23:59:59|\
-2000-02-29 00:00:00|838:59:59|20:20:20|é|20071108181000|10:11:12.5|2
-4|7|7|7|7|7|2.5|7|0.25|20010131|2000-02-29|2000-02-29 12:00:00|2007-11-08 18:10:00|00:00:00|1:00:00|7|2001-02-00|日本|10:11
-5|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N
+2000-02-29 00:00:00|838:59:59|20:20:20|é|20071108181000|10:11:12.5|2|7|y|1901|c|2038-01-19 03:14:07|2.5|1|2001-01-31 10:20:30|2000-02-29|é
+4|7|7|7|7|7|2.5|7|0.25|20010131|2000-02-29|2000-02-29 12:00:00|2007-11-08 18:10:00|00:00:00|1:00:00|7|2001-02-00|日本|10:11|b|z|2000|7|1970-01-01 00:00:01|7|7|7|2007-11-08|7
+5|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|\\N|5|x|2001-01-01|\\N
 """.strip()
 
 CONSTANTS = {
@@ -56,7 +57,7 @@ PARTED_UNITS = ["SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HO
                 "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH"]
 PARTED_COUNTS = ["'1.5'", "'1:2'", "'-1 2:3:4'", "'1 2:3:4.5'", "1.25", "'x'", "'1:2:3:4:5:6'", "3", "v"]
 CASTS = ["SIGNED", "UNSIGNED", "DECIMAL(10,2)", "DECIMAL(20,5)", "DOUBLE", "DATE", "DATETIME", "DATETIME(3)", "TIME", "TIME(6)",
-         "CHAR", "CHAR(3)"]
+         "CHAR", "CHAR(3)", "BINARY", "BINARY(3)", "YEAR", "FLOAT", "NCHAR(2)"]
 
 # Kinds of the arguments of each function; the first letter says which: i(nteger), n(umber), t(ext), d(ate), (ti)m(e).
 FUNCTIONS = {
@@ -73,13 +74,31 @@ FUNCTIONS = {
     "DAYOFWEEK": ["d"], "WEEKDAY": ["d"], "DAYOFYEAR": ["d"], "YEAR": ["d"], "MONTH": ["d"], "DAYOFMONTH": ["d"],
     "QUARTER": ["d"], "WEEK": ["d", "di"], "YEARWEEK": ["d", "di"], "WEEKOFYEAR": ["d"], "HOUR": ["m"], "MINUTE": ["m"],
     "SECOND": ["m"], "MICROSECOND": ["m"], "DATE": ["d"], "TIME": ["m"], "TIMESTAMP": ["d"], "LAST_DAY": ["d"],
-    "DATEDIFF": ["dd"], "ADDDATE": ["di"], "SUBDATE": ["di"],
+    "DATEDIFF": ["dd"], "ADDDATE": ["di"], "SUBDATE": ["di"], "ADDTIME": ["dm", "mm"], "SUBTIME": ["dm", "mm"], "TIMEDIFF": ["mm", "dd"],
+    "DAYNAME": ["d"], "MONTHNAME": ["d"], "DAY": ["d"], "FROM_DAYS": ["i"], "TO_DAYS": ["d"], "TO_SECONDS": ["d"], "MAKEDATE": ["ii"],
+    "MAKETIME": ["iin"], "SEC_TO_TIME": ["n"], "TIME_TO_SEC": ["m"], "PERIOD_ADD": ["ii"], "PERIOD_DIFF": ["ii"], "FROM_UNIXTIME": ["n"],
+    "UNIX_TIMESTAMP": ["d"],
+    # numeric and bits, again
+    "ACOS": ["n"], "ASIN": ["n"], "ATAN": ["n", "nn"], "ATAN2": ["nn"], "COT": ["n"], "DEGREES": ["n"], "RADIANS": ["n"],
+    "CONV": ["tii", "nii"], "CRC32": ["t"], "BIN": ["n"], "OCT": ["n"], "RAND": ["i"], "FORMAT": ["ni"],
+    # text, again
+    "CHAR": ["n", "nn"], "ELT": ["itt", "i***"], "FIELD": ["ttt", "nnn", "***"], "FIND_IN_SET": ["tt"], "INSERT": ["tiit"], "MAKE_SET": ["itt"],
+    "EXPORT_SET": ["itt", "ittti"], "ORD": ["t"], "QUOTE": ["t"], "SOUNDEX": ["t"], "SUBSTRING_INDEX": ["tti"], "TO_BASE64": ["t"],
+    "FROM_BASE64": ["t"], "UNHEX": ["t"], "REGEXP_LIKE": ["tt", "ttt"], "REGEXP_INSTR": ["tt"], "REGEXP_REPLACE": ["ttt"],
+    "REGEXP_SUBSTR": ["tt"], "MD5": ["t"], "SHA1": ["t"], "SHA2": ["ti"], "UNCOMPRESSED_LENGTH": ["t"], "WEIGHT_STRING": ["t"],
+    "INET_ATON": ["t"], "INET_NTOA": ["n"], "INET6_ATON": ["t"], "INET6_NTOA": ["t"], "IS_IPV4": ["t"], "IS_IPV6": ["t"],
+    "IS_UUID": ["t"], "UUID_TO_BIN": ["t"], "BIN_TO_UUID": ["t"], "AES_ENCRYPT": ["tt"], "AES_DECRYPT": ["tt"],
+    "CHARSET": ["*"], "COLLATION": ["*"], "COERCIBILITY": ["*"], "FORMAT_BYTES": ["n"], "FORMAT_PICO_TIME": ["n"],
     # any
     "COALESCE": ["**", "***"], "IFNULL": ["**"], "NULLIF": ["**"], "IF": ["n**"], "GREATEST": ["**", "***"],
     "LEAST": ["**", "***"], "ISNULL": ["*"],
 }
-OPERATORS = ["+", "-", "*", "/", "DIV", "%", "=", "<=>", "<", ">=", "<>", "AND", "OR", "XOR", "&", "|", "^", "<<", "LIKE"]
+OPERATORS = ["+", "-", "*", "/", "DIV", "%", "=", "<=>", "<", ">=", "<>", "AND", "OR", "XOR", "&", "|", "^", "<<", ">>", "LIKE", "REGEXP"]
+COLLATIONS = ["utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_0900_ai_ci"]
 FORMATS = ["'%Y-%m-%d %H:%i:%s.%f'", "'%a %b %c %D %e %j %W %M'", "'%h %I %k %l %p %r %T'", "'%U %u %V %v %X %x %w %y'", "'%q%%'"]
+READ_FORMATS = ["'%Y-%m-%d'", "'%Y-%m-%d %H:%i:%s'", "'%H:%i:%s.%f'", "'%y%m%d'", "'%d,%m,%Y'", "'%W %M %Y'"]
+AGGREGATES = ["SUM({})", "AVG({})", "MIN({})", "MAX({})", "COUNT({})", "COUNT(DISTINCT {})", "SUM(DISTINCT {})", "BIT_AND({})", "BIT_OR({})",
+              "BIT_XOR({})", "STD({})", "VAR_SAMP({})", "GROUP_CONCAT({} ORDER BY 1)", "ANY_VALUE({})"]
 LETTERS = {"i": "integer", "n": "number", "t": "text", "d": "date", "m": "time"}
 
 
@@ -106,7 +125,7 @@ class Generator:
     def call(self, depth):
         pick = self.random.choice
         forms = [self.function] * 12 + [self.operator] * 3 + [self.cast] * 2 + [self.moved] * 3 + [self.part, self.format]
-        forms += [self.case, self.between, self.member]
+        forms += [self.case, self.between, self.member, self.unary, self.counted, self.collated, self.parsed, self.aggregate]
         return pick(forms)(depth)
 
     def function(self, depth):
@@ -137,6 +156,31 @@ class Generator:
     def format(self, depth):
         return ("DATE_FORMAT({}, " + self.random.choice(FORMATS) + ")", (self.argument("d", depth),))
 
+    def unary(self, depth):
+        return (self.random.choice(["(- {})", "(~ {})", "(! {})", "(NOT {})", "({} IS NULL)", "({} IS TRUE)", "BINARY {}"]), (self.argument("*", depth),))
+
+    def counted(self, depth):
+        """How many of a unit lie between two moments, or a moment that many later."""
+        unit = self.random.choice(UNITS)
+        if self.random.random() < 0.5:
+            return ("TIMESTAMPDIFF(" + unit + ", {}, {})", (self.argument("d", depth), self.argument("d", depth)))
+        return ("TIMESTAMPADD(" + unit + ", {}, {})", (self.argument("i", depth), self.argument("d", depth)))
+
+    def collated(self, depth):
+        name = self.random.choice(COLLATIONS)
+        template = self.random.choice(["({} COLLATE " + name + ")", "CONVERT({} USING utf8mb4)", "CONVERT({} USING latin1)"])
+        return (template, (self.argument("t", depth),))
+
+    def parsed(self, depth):
+        """A text read by a format, or a time written by one."""
+        if self.random.random() < 0.5:
+            return ("STR_TO_DATE({}, " + self.random.choice(READ_FORMATS) + ")", (self.argument(self.random.choice("dm"), depth),))
+        return ("TIME_FORMAT({}, " + self.random.choice(FORMATS) + ")", (self.argument("m", depth),))
+
+    def aggregate(self, depth):
+        """An aggregate over all rows."""
+        return (self.random.choice(AGGREGATES), (self.argument(self.random.choice("intdm*"), 0),))
+
     def case(self, depth):
         return ("CASE WHEN {} THEN {} ELSE {} END", tuple(self.argument(a, depth) for a in "n**"))
 
@@ -160,6 +204,11 @@ def leaves(tree):
     if not children:
         return [template]
     return [leaf for child in children for leaf in leaves(child)]
+
+
+def has_aggregate(tree):
+    template, children = tree
+    return template in AGGREGATES or any(has_aggregate(child) for child in children)
 
 
 def uses_columns(tree):

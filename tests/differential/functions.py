@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares random expressions between a Muster server and a MariaDB server: values, NULL, types and scales.
+"""Compares random expressions between a Muster server and a MySQL 8.0 server: values, errors, warnings, types and scales.
 
-    functions.py MUSTER_PORT MARIADB_SOCKET [--seed N] [--seconds N] [--count N] [--list]
+    functions.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--list] [--metadata] [--default-mode]
 
 Exits with 1 if there is a difference that no class of `known.py` explains. Every class stands in docs/differences.md.
 """
@@ -18,41 +18,39 @@ import time
 import expressions
 import known
 import pymysql
-from pymysql.constants import FIELD_TYPE as F
+from pymysql.constants import FIELD_TYPE, FLAG
 
-INTEGER = {F.TINY, F.SHORT, F.INT24, F.LONG, F.LONGLONG, F.YEAR}
-EXACT = {F.DECIMAL, F.NEWDECIMAL}
-APPROXIMATE = {F.FLOAT, F.DOUBLE}
 BINARY_CHARSET = 63
+TYPES = {code: name.lower() for name, code in vars(FIELD_TYPE).items() if isinstance(code, int)}
+INTEGERS = {FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.LONGLONG}
+APPROXIMATE = {"float", "double"}
+# A mode is the session's for some hundred expressions at a time.
+MODES = ["DEFAULT"] * 4 + ["''", "'STRICT_ALL_TABLES'", "'ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE'",
+                           "'PIPES_AS_CONCAT,HIGH_NOT_PRECEDENCE'", "'NO_UNSIGNED_SUBTRACTION,PAD_CHAR_TO_FULL_LENGTH'", "'TIME_TRUNCATE_FRACTIONAL'"]
+EXPRESSIONS_OF_A_MODE = 300
+# What NOW() and times without a day are made of.
+TIMESTAMP = 1234567890.123456
 
-# `kind` and `scale` describe the column as a client sees it; `rows` is None and `error` is set for a statement that failed.
-Answer = collections.namedtuple("Answer", "error kind scale rows")
+# `kind` and `scale` describe the column as a client sees it, `metadata` has what else it sees; `rows` is None and `error` is set
+# for a statement that failed. `warnings` has level, number and message of each.
+Answer = collections.namedtuple("Answer", "error kind scale metadata rows warnings")
 
 
 def connect(**where):
     connection = pymysql.connect(user="root", charset="utf8mb4", conv={}, autocommit=True, local_infile=True, **where)
     with connection.cursor() as cursor:
-        cursor.execute("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
-        cursor.execute("SET time_zone = '+00:00'")
+        cursor.execute("SET NAMES utf8mb4")
+        cursor.execute(f"SET time_zone = '+00:00', timestamp = {TIMESTAMP}")
         cursor.execute("DROP DATABASE IF EXISTS differential")
-        cursor.execute("CREATE DATABASE differential CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+        cursor.execute("CREATE DATABASE differential")
         cursor.execute("USE differential")
     return connection
 
 
-def kind_of(column):
-    """Type class and scale of a column of a result."""
-    _, code, _, _, _, scale, _ = column
-    if code in INTEGER:
-        return "integer", 0
-    if code in EXACT:
-        return "decimal", scale
-    if code in APPROXIMATE:
-        return "double", 0
-    names = {F.DATE: "date", F.NEWDATE: "date", F.DATETIME: "datetime", F.TIMESTAMP: "datetime", F.TIME: "time", F.NULL: "null"}
-    if code in names:
-        return names[code], scale if names[code] in ("datetime", "time") else 0
-    return "text", 0
+def metadata_of(field):
+    """Length, flags and character set of a column of a result."""
+    flags = sorted(name for name, bit in vars(FLAG).items() if isinstance(bit, int) and field.flags & bit)
+    return field.length, tuple(flags), field.charsetnr
 
 
 def ask(connection, statement):
@@ -60,10 +58,19 @@ def ask(connection, statement):
         try:
             cursor.execute(statement)
         except pymysql.err.MySQLError as error:
-            return Answer(error.args, None, None, None)
-        kind, scale = kind_of(cursor.description[-1])
+            return Answer(error.args, None, None, None, None, None)
+        field = cursor._result.fields[-1]
         rows = [row[-1] for row in cursor.fetchall()]
-        return Answer(None, kind, scale, rows)
+        n_warnings = cursor._result.warning_count
+        cursor._result = None
+        cursor.execute("SHOW WARNINGS")
+        warnings = [tuple(row) for row in cursor.fetchall()] if n_warnings else []
+        kind = TYPES[field.type_code]
+        if field.type_code in INTEGERS:
+            kind += " unsigned" if field.flags & FLAG.UNSIGNED else ""
+        elif field.charsetnr == BINARY_CHARSET and field.flags & FLAG.BINARY and "string" in kind:
+            kind += " binary"
+        return Answer(None, kind, field.scale, metadata_of(field), rows, warnings)
 
 
 def create(connection):
@@ -78,56 +85,62 @@ def create(connection):
 
 def statement(tree):
     written = expressions.text(tree)
-    return f"SELECT id, {written} FROM t ORDER BY id" if expressions.uses_columns(tree) else f"SELECT {written}"
+    if not expressions.uses_columns(tree):
+        return f"SELECT {written}"
+    return f"SELECT {written} FROM t" if expressions.has_aggregate(tree) else f"SELECT id, {written} FROM t ORDER BY id"
 
 
 def same_value(a, b, kind):
     if a == b:
         return True
-    if a is None or b is None or kind != "double":
+    if a is None or b is None or kind not in APPROXIMATE:
         return False
     try:
-        return math.isclose(float(a), float(b), rel_tol=1e-13)
+        return math.isclose(float(a), float(b), rel_tol=1e-14)
     except ValueError:
         return False
 
 
-def difference(muster, mariadb):
-    """What differs: a word, or None. A statement that both refuse is the same; the numbers of errors differ too often."""
-    if muster.error or mariadb.error:
+def difference(muster, mysql, metadata=False):
+    """What differs: a word, or None."""
+    if muster.error or mysql.error:
         if muster.error and muster.error[0] == 1235:
             return "unsupported"
-        return None if muster.error and mariadb.error else "error"
-    if len(muster.rows) != len(mariadb.rows):
+        return None if muster.error and mysql.error and muster.error[0] == mysql.error[0] else "error"
+    if len(muster.rows) != len(mysql.rows):
         return "rows"
-    pairs = list(zip(muster.rows, mariadb.rows))
+    pairs = list(zip(muster.rows, mysql.rows))
     if any((a is None) != (b is None) for a, b in pairs):
         return "null"
-    kind = muster.kind if muster.kind == mariadb.kind else None
+    kind = muster.kind if muster.kind == mysql.kind else None
     if not all(same_value(a, b, kind) for a, b in pairs):
         return "value"
-    if muster.kind != mariadb.kind:
-        # The type of a bare NULL is nobody's business.
-        return None if all(a is None for a in muster.rows) else "type"
-    return "scale" if muster.scale != mariadb.scale else None
+    if muster.kind != mysql.kind:
+        return "type"
+    if muster.scale != mysql.scale:
+        return "scale"
+    # How often each is told depends on how often a constant is computed.
+    if {w[:2] for w in muster.warnings} != {w[:2] for w in mysql.warnings}:
+        return "warnings"
+    return "metadata" if metadata and muster.metadata != mysql.metadata else None
 
 
 def shown(answer):
     if answer.error:
         return str(answer.error)
     rows = [row if row is None or len(row) <= 60 else row[:60] + type(row)(b".." if isinstance(row, bytes) else "..") for row in answer.rows]
-    return f"{answer.kind}({answer.scale}) {rows}"
+    return f"{answer.kind}({answer.scale}) {answer.metadata} {rows} {' '.join(f'{w[1]}: {w[2]}' for w in answer.warnings[:2])}"
 
 
 class Comparison:
-    def __init__(self, muster, mariadb):
-        self.muster, self.mariadb = muster, mariadb
+    def __init__(self, muster, mysql, metadata):
+        self.muster, self.mysql, self.metadata = muster, mysql, metadata
 
     def of(self, tree):
         """What differs, the class that explains it, and both answers."""
         sql = statement(tree)
-        answers = ask(self.muster, sql), ask(self.mariadb, sql)
-        what = difference(*answers)
+        answers = ask(self.muster, sql), ask(self.mysql, sql)
+        what = difference(*answers, self.metadata)
         return what, known.explain(tree, what, *answers) if what else None, answers
 
     def shrunk(self, tree, attempts=60):
@@ -159,28 +172,28 @@ def main():
     check_documented()
     parser = argparse.ArgumentParser()
     parser.add_argument("muster_port", type=int)
-    parser.add_argument("mariadb_socket")
+    parser.add_argument("mysql_socket")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--count", type=int, default=20000)
     parser.add_argument("--list", action="store_true", help="print every expression that differs, explained or not")
+    parser.add_argument("--metadata", action="store_true", help="compare lengths, flags and character sets of columns, too")
+    parser.add_argument("--default-mode", action="store_true", help="leave sql_mode as it is")
     options = parser.parse_args()
-    mariadb = connect(unix_socket=options.mariadb_socket)
-    with mariadb.cursor() as cursor:
-        # As MySQL: functions of dates take a month or a day of zero in every mode, and fractions of a second are rounded.
-        cursor.execute("SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,TIME_ROUND_FRACTIONAL'")
-        cursor.execute("SELECT @@max_allowed_packet")
-        longest = int(cursor.fetchone()[0])
-    with connect(host="127.0.0.1", port=options.muster_port).cursor() as cursor:
-        cursor.execute(f"SET GLOBAL max_allowed_packet = {longest}")
+    mysql = connect(unix_socket=options.mysql_socket)
     muster = connect(host="127.0.0.1", port=options.muster_port)
-    for server in (muster, mariadb):
+    for server in (muster, mysql):
         create(server)
-    comparison = Comparison(muster, mariadb)
+    comparison = Comparison(muster, mysql, options.metadata)
     generator = expressions.Generator(random.Random(options.seed))
     classes, unexplained = collections.Counter(), {}
     end, asked = time.monotonic() + options.seconds, 0
     while asked < options.count and time.monotonic() < end:
+        if asked % EXPRESSIONS_OF_A_MODE == 0 and not options.default_mode:
+            mode = generator.random.choice(MODES)
+            for server in (muster, mysql):
+                with server.cursor() as cursor:
+                    cursor.execute(f"SET sql_mode = {mode}")
         asked += 1
         tree = generator.call(depth=1)
         what, reason, answers = comparison.of(tree)
@@ -194,7 +207,7 @@ def main():
             unexplained.setdefault((what, small[0].split("(")[0] or small[0]), []).append((small, answers))
     for (what, name), found in sorted(unexplained.items()):
         print(f"DIFFERENT {what}, {len(found)} times, as in: {expressions.text(found[0][0])}")
-        for server, answer in zip(("Muster ", "MariaDB"), found[0][1]):
+        for server, answer in zip(("Muster", "MySQL "), found[0][1]):
             print(f"    {server} {shown(answer)}")
     for reason, count in classes.most_common():
         print(f"explained {count:6} {reason}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares random INSERT, REPLACE, UPDATE and DELETE between a Muster server and a MariaDB server.
+"""Compares random INSERT, REPLACE, UPDATE and DELETE between a Muster server and a MySQL server.
 
-    writes.py MUSTER_PORT MARIADB_SOCKET [--seed N] [--seconds N] [--count N] [--list]
+    writes.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--list]
 
 After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() or ROW_COUNT(), and all rows of all
 tables. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
@@ -90,7 +90,7 @@ def first_difference_of_rows(before, after):
         if rows != after[table]:
             ours = [row for row in rows if row not in after[table]]
             theirs = [row for row in after[table] if row not in rows]
-            return f"{table}: Muster {ours[:3]}, MariaDB {theirs[:3]}"
+            return f"{table}: Muster {ours[:3]}, MySQL {theirs[:3]}"
     return None
 
 
@@ -137,7 +137,7 @@ def main():
             if different:
                 fields = [name for name, *values in zip(Answer._fields, *different) if values[0] != values[1]]
                 errors = f"errors {different[0].error} and {different[1].error}" if "error" in fields else ", ".join(fields)
-                note(f"{kind}: {errors}", sql, f"Muster {tuple(different[0])}, MariaDB {tuple(different[1])}", *different)
+                note(f"{kind}: {errors}", sql, f"Muster {tuple(different[0])}, MySQL {tuple(different[1])}", *different)
                 break
             rows = first_difference_of_rows(*map(contents, servers))
             if rows:

@@ -2,7 +2,7 @@
 
 use muster_types::SqlType;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of a query: unique over the whole statement, subqueries included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,6 +38,8 @@ pub struct Columns {
     metas: Vec<ColumnMeta>,
     /// Characters of computed integers, of columns of which they are known.
     lengths: BTreeMap<ColId, u32>,
+    /// Computed dates and times that are one of several values.
+    chosen: BTreeSet<ColId>,
     /// The origins of columns of views and derived tables as clients are told about them.
     shown_origins: BTreeMap<ColId, ColumnOrigin>,
 }
@@ -90,6 +92,17 @@ impl Columns {
         if let Some(length) = length {
             self.lengths.insert(id, length);
         }
+    }
+
+    /// Returns true for a computed date or time that is one of several values, as of MAX or IF: for clients it is text
+    /// in the connection's character set.
+    pub fn is_chosen(&self, id: ColId) -> bool {
+        self.chosen.contains(&id)
+    }
+
+    /// Says that a computed date or time is one of several values.
+    pub fn set_chosen(&mut self, id: ColId) {
+        self.chosen.insert(id);
     }
 
     pub fn len(&self) -> usize {

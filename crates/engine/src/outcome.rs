@@ -25,6 +25,8 @@ pub struct ColumnInfo {
     pub no_default: bool,
     /// True unless the values come from a column of a table unchanged.
     pub computed: bool,
+    /// See [`muster_algebra::Columns::is_chosen`].
+    pub chosen: bool,
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,

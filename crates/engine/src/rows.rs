@@ -23,6 +23,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         nullable,
         no_default: false,
         computed: true,
+        chosen: false,
         primary_key: false,
         unique_key: false,
         multiple_key: false,

@@ -90,10 +90,6 @@ pub mod result {
     use super::{ResultType, Typing};
     use muster_types::SqlType;
 
-    pub fn int(_: &Typing) -> ResultType {
-        ResultType::Of(SqlType::INT)
-    }
-
     pub fn bigint(_: &Typing) -> ResultType {
         ResultType::Of(SqlType::BIGINT)
     }

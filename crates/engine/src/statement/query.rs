@@ -192,6 +192,7 @@ pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &Sta
         let mut info = rows::column(name.clone(), meta.ty, meta.nullable);
         info.decimals = meta.decimals;
         info.length = columns.length(*id);
+        info.chosen = columns.is_chosen(*id);
         if let Some(origin) = &meta.origin {
             describe_origin(&mut info, origin, tables);
         }

@@ -76,9 +76,9 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("MAKETIME", &[Int, Int, Exact], make::returns_time_of_third, make::make_time),
     Function::new("SEC_TO_TIME", &[Exact], make::returns_time, make::sec_to_time),
     Function::new("FROM_DAYS", &[Int], result::date, make::from_days),
-    Function::new("TO_DAYS", &[Moment], result::int, count::to_days),
+    Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days),
     Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds),
-    Function::new("TIME_TO_SEC", &[AsIs], result::int, count::time_to_sec),
+    Function::new("TIME_TO_SEC", &[AsIs], result::bigint, count::time_to_sec),
     Function::new("PERIOD_ADD", &[Int, Int], result::bigint, period::period_add).null_of_null(),
     Function::new("PERIOD_DIFF", &[Int, Int], result::bigint, period::period_diff).null_of_null(),
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)

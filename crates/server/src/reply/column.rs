@@ -25,7 +25,16 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
         match column.ty {
             SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
             SqlType::Double => shape.length = COMPUTED_DOUBLE_LENGTH,
-            SqlType::Text { .. } => shape.decimals = FLOATING_DECIMALS,
+            SqlType::Text { .. } | SqlType::Bytes { .. } => {
+                computed_string(&column.ty, &mut shape);
+                shape.decimals = column.decimals.unwrap_or(FLOATING_DECIMALS);
+            }
+            _ if column.chosen => {
+                let (number, max_bytes) = charset.metadata(Collation::DEFAULT);
+                shape.collation = number;
+                shape.length *= max_bytes;
+                shape.flags.remove(ColumnFlags::BINARY_FLAG);
+            }
             _ => {}
         }
     }
@@ -35,7 +44,7 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     }
     let mut flags = shape.flags;
     // Numbers that are computed count as byte strings, those of a table do not.
-    if column.ty.is_numeric() {
+    if column.ty.stored_type().is_numeric() {
         flags.set(ColumnFlags::BINARY_FLAG, column.computed);
     }
     flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, column.no_default);
@@ -47,6 +56,27 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
     let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
     encode(names.map(|n| charset.name(n)), &Shape { flags, ..shape })
+}
+
+/// A computed text or byte string: what is long has a type by its length, and the length of a long text is declared as
+/// if each of its bytes were a character.
+fn computed_string(ty: &SqlType, shape: &mut Shape) {
+    let (column_type, is_long) = match ty {
+        SqlType::Text { kind, .. } => match kind {
+            TextKind::Char | TextKind::VarChar => (shape.column_type, false),
+            TextKind::MediumText => (ColumnType::MYSQL_TYPE_MEDIUM_BLOB, true),
+            TextKind::LongText => (ColumnType::MYSQL_TYPE_LONG_BLOB, true),
+            _ => (ColumnType::MYSQL_TYPE_BLOB, true),
+        },
+        SqlType::Bytes { kind: BytesKind::MediumBlob, .. } => (ColumnType::MYSQL_TYPE_MEDIUM_BLOB, false),
+        SqlType::Bytes { kind: BytesKind::LongBlob, .. } => (ColumnType::MYSQL_TYPE_LONG_BLOB, false),
+        _ => (shape.column_type, false),
+    };
+    if is_long && let Some(collation) = ty.collation() {
+        shape.length = shape.length.saturating_mul(collation.charset_max_bytes());
+    }
+    shape.column_type = column_type;
+    shape.flags.remove(ColumnFlags::BLOB_FLAG);
 }
 
 /// A definition's bytes. Not `mysql_common`'s: it writes the length before the character set.
@@ -174,7 +204,7 @@ fn declared_shape(ty: &SqlType, charset: ResultCharset) -> Shape {
             Shape { column_type: ColumnType::MYSQL_TYPE_STRING, flags: operand.flags | flag, ..operand }
         }
         SqlType::Year => {
-            let flags = ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG | ColumnFlags::NUM_FLAG;
+            let flags = ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG;
             Shape { column_type: ColumnType::MYSQL_TYPE_YEAR, length: 4, flags, ..operand }
         }
         SqlType::Bit { width } => {

@@ -5,7 +5,7 @@ use super::{
     scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, collation, length, text_type};
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel, TableId};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, TableId};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from, sql_type::DECIMAL_MAX_STORED_PRECISION,
 };
@@ -70,6 +70,33 @@ pub(crate) struct Output {
 #[derive(Debug, Default)]
 pub(crate) struct Aggregates {
     pub calls: Vec<(ColId, AggregateCall)>,
+}
+
+impl Aggregates {
+    /// Returns true if there is an aggregate that makes one row of many: ANY_VALUE alone does not.
+    pub fn reduce_rows(&self) -> bool {
+        self.calls.iter().any(|(_, call)| call.function != AggregateFunction::AnyValue)
+    }
+
+    /// Takes all calls of ANY_VALUE away: in a query without groups the function gives what it is given.
+    pub fn replace_any_values<'e>(&mut self, exprs: impl Iterator<Item = &'e mut Expr>) {
+        if !self.calls.is_empty() {
+            exprs.for_each(|expr| replace_calls(expr, &self.calls));
+            self.calls.clear();
+        }
+    }
+}
+
+/// Replaces the columns of calls by the first argument of these.
+fn replace_calls(expr: &mut Expr, calls: &[(ColId, AggregateCall)]) {
+    let call = match expr {
+        Expr::Column(id) => calls.iter().find(|(column, _)| column == id),
+        _ => None,
+    };
+    match call.and_then(|(_, call)| call.args.first()) {
+        Some(arg) => *expr = arg.clone(),
+        None => expr.children_mut().into_iter().for_each(|child| replace_calls(child, calls)),
+    }
 }
 
 impl<'a> Binder<'a> {

@@ -7,9 +7,9 @@ use super::{
     aggregate::{full_name, rename},
     binder::{Binder, BoundQuery, Output},
     order::Limits,
-    select::Selected,
+    select::{Selected, column_name},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction, SortKey};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 
@@ -19,6 +19,16 @@ pub(super) struct Key {
     pub descending: bool,
     /// Position in ORDER BY, counted from 1, for errors.
     pub number: usize,
+}
+
+/// Returns true for what gives one of several values, or that of a subquery.
+fn chooses(expr: &Expr) -> bool {
+    use ScalarFunction::{Coalesce, Greatest, Least};
+    match expr {
+        Expr::Case { .. } | Expr::Subquery(_) => true,
+        Expr::Call { function, .. } => matches!(function, Coalesce | Greatest | Least),
+        _ => false,
+    }
 }
 
 /// SELECT DISTINCT, and what its errors have to know.
@@ -101,12 +111,21 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(selected.len());
         for s in selected {
             let id = match s.item.expr {
-                // A column keeps its number, unless it is another query's or is shown twice.
-                Expr::Column(id) if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) => id,
+                // A column keeps its number, unless it is another query's, is shown twice, or is what a function gives.
+                Expr::Column(id)
+                    if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) && !self.is_given(&s, id) =>
+                {
+                    id
+                }
                 _ => {
                     let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
                     self.columns.set_decimals(id, s.item.decimals);
-                    if let Expr::Column(source) = s.item.expr {
+                    if s.item.ty.is_temporal() && chooses(&s.item.expr) {
+                        self.columns.set_chosen(id);
+                    }
+                    if let Expr::Column(source) = s.item.expr
+                        && !self.is_given(&s, source)
+                    {
                         self.columns_origin(id, source);
                     }
                     id
@@ -116,6 +135,12 @@ impl Binder<'_> {
             exprs.push((id, s.item.expr));
         }
         (exprs, outputs)
+    }
+
+    /// Returns true for a column of a table that the statement does not name but as the argument of a function which
+    /// gives it unchanged, such as CONVERT: for clients it is computed.
+    fn is_given(&self, selected: &Selected, id: ColId) -> bool {
+        self.columns.get(id).origin.is_some() && selected.ast.is_some_and(|ast| column_name(ast).is_none())
     }
 
     /// The column of a key that is computed together with the outputs.

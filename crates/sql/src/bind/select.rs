@@ -89,8 +89,12 @@ impl Binder<'_> {
             having = self.condition(item).into_conjuncts();
         }
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
-        let aggregated = explicit_group || !aggregates.calls.is_empty();
+        let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
+        if !aggregated && !aggregates.reduce_rows() {
+            let exprs = selected.iter_mut().map(|s| &mut s.item.expr).chain(&mut having);
+            aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
+        }
         if !ordered && !limits.is_set() {
             keys.clear();
         }
@@ -253,7 +257,7 @@ impl Binder<'_> {
                     }
                 },
             };
-            if !aggregated && !aggregates.calls.is_empty() {
+            if !aggregated && aggregates.reduce_rows() {
                 return Err(SqlError::new(
                     ErrorCode::AggregateOrderNonAggQuery,
                     format!(
@@ -342,7 +346,7 @@ fn refuse(select: &ast::Select) -> Result<()> {
 }
 
 /// The name of the column that the expression is.
-fn column_name(expr: &ast::Expr) -> Option<&str> {
+pub(super) fn column_name(expr: &ast::Expr) -> Option<&str> {
     match expr {
         ast::Expr::Identifier(i) if !i.value.starts_with('@') => Some(&i.value),
         ast::Expr::CompoundIdentifier(parts) if !parts[0].value.starts_with('@') => {

@@ -291,11 +291,11 @@ pub(super) fn call(name: Ident, args: Option<Vec<Expr>>) -> Expr {
 fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let text = word.value.to_ascii_uppercase();
     match (text.as_str(), next) {
-        // A cast of what follows, tighter than any binary operator.
+        // A cast of what follows, tighter than any binary operator; the kind tells it from CAST.
         ("BINARY", next) if !matches!(next, Token::Comma | Token::RParen | Token::Eq | Token::Period | Token::EOF) => {
             parser.advance_token();
             Some(parser.parse_subexpr(UNARY).map(|expr| Expr::Cast {
-                kind: CastKind::Cast,
+                kind: CastKind::DoubleColon,
                 expr: Box::new(expr),
                 data_type: DataType::Binary(None),
                 format: None,

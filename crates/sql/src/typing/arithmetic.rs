@@ -55,7 +55,9 @@ pub(crate) fn more_decimals(decimals: u8) -> u8 {
 }
 
 pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
-    let (lt, rt) = (numeric_type(l.ty), numeric_type(r.ty));
+    // A bare NULL is a floating-point number without digits.
+    let number = |ty| if ty == SqlType::Null { SqlType::Double } else { numeric_type(ty) };
+    let (lt, rt) = (number(l.ty), number(r.ty));
     let same = |ty, result| ArithmeticType { left: ty, right: ty, result, kept: None };
     if lt == SqlType::Double || rt == SqlType::Double {
         return match op {
@@ -64,9 +66,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
             _ => same(SqlType::Double, SqlType::Double),
         };
     }
-    let integers = lt.is_integer() && rt.is_integer()
-        || matches!((lt, rt), (SqlType::Null, t) | (t, SqlType::Null) if t.is_integer() || t == SqlType::Null);
-    if integers && op != ArithmeticOp::Div {
+    if lt.is_integer() && rt.is_integer() && op != ArithmeticOp::Div {
         return integer(op, l, r, lt.is_unsigned(), rt.is_unsigned());
     }
     let (p1, s1) = l.decimal_digits().unwrap_or((1, 0));
@@ -112,10 +112,12 @@ fn is_unsigned_literal(item: &Item) -> bool {
     matches!(item.as_literal(), Some(muster_types::Value::Int(0..)))
 }
 
-/// Type of `- x`; `x` is converted to it.
+/// Type of `- x`; `x` is converted to it. A date or time is a floating-point number.
 pub(crate) fn negation(item: &Item) -> SqlType {
     match numeric_type(item.ty) {
-        SqlType::Int { .. } | SqlType::Null => SqlType::BIGINT,
+        SqlType::Null => SqlType::Double,
+        _ if item.ty.is_temporal() => SqlType::Double,
+        SqlType::Int { .. } => SqlType::BIGINT,
         other => other,
     }
 }
@@ -168,8 +170,9 @@ mod tests {
             (Add, column(SqlType::Date), i(), "bigint"),
             (Add, column(SqlType::DateTime { fsp: 3 }), i(), "decimal(18,3)"),
             (Mul, dec(40, 20), dec(40, 20), "decimal(65,30)"),
-            (Add, Item::null(), i(), "bigint"),
-            (Add, Item::null(), dec(5, 2), "decimal(6,2)"),
+            (Add, Item::null(), i(), "double"),
+            (Div, Item::null(), dec(5, 2), "double"),
+            (IntDiv, Item::null(), i(), "bigint"),
         ] {
             assert_eq!(result(op, l, r), want, "{op:?}");
         }

@@ -82,8 +82,8 @@ fn of_function(function: ScalarFunction) -> u32 {
         Extract(IntervalUnit::Year) => 5,
         Extract(IntervalUnit::Month | IntervalUnit::Day | IntervalUnit::Minute | IntervalUnit::Second) => 3,
         Extract(IntervalUnit::Week) => 3,
-        Extract(IntervalUnit::Hour | IntervalUnit::Quarter) => 4,
-        Extract(IntervalUnit::Microsecond) => 7,
+        Extract(IntervalUnit::Hour) => 4,
+        Extract(IntervalUnit::Quarter) => 2,
         DayOfWeek | Weekday => 2,
         DayOfYear => 4,
         Week => 3,
@@ -91,6 +91,12 @@ fn of_function(function: ScalarFunction) -> u32 {
         DateDiff => 9,
         BitCount => 3,
         Crc32 => 10,
+        Library(function) => match function.name {
+            "FIELD" | "FIND_IN_SET" => 3,
+            "TO_DAYS" => 8,
+            "TIME_TO_SEC" | "COERCIBILITY" | "UNCOMPRESSED_LENGTH" => 10,
+            _ => LONGEST,
+        },
         _ => LONGEST,
     }
 }

@@ -88,6 +88,7 @@ impl Item {
     pub fn shown_decimals(&self) -> Option<u8> {
         match self.ty {
             SqlType::Float | SqlType::Double => self.decimals,
+            SqlType::Null => Some(0),
             ty => ty.decimal_digits().map(|(_, scale)| scale),
         }
     }
@@ -178,14 +179,31 @@ pub(crate) fn text_type(ty: SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// Text of this length: VARCHAR while a row can hold it, LONGTEXT beyond (as MySQL chooses for results).
+/// Text of at most this many characters: VARCHAR while its bytes fit one, MEDIUMTEXT and LONGTEXT beyond (MySQL:
+/// `Item::set_data_type_string`).
 pub(crate) fn text_of_length(length: u64, collation: Collation) -> SqlType {
     use muster_types::TextKind;
-    let (kind, length) = match length {
-        0..=16_383 => (TextKind::VarChar, length as u32),
-        16_384..=65_535 => (TextKind::Text, 65_535),
-        65_536..=16_777_215 => (TextKind::MediumText, 16_777_215),
-        _ => (TextKind::LongText, u32::MAX),
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    let kind = match u64::from(length) * u64::from(collation.charset_max_bytes()) {
+        ..=VARCHAR_BYTES_MAX => TextKind::VarChar,
+        ..=MEDIUM_BYTES_MAX => TextKind::MediumText,
+        _ => TextKind::LongText,
     };
     SqlType::Text { kind, length, collation }
 }
+
+/// A byte string of at most this many bytes: VARBINARY, MEDIUMBLOB or LONGBLOB.
+pub(crate) fn bytes_of_length(length: u64) -> SqlType {
+    use muster_types::BytesKind;
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    let kind = match u64::from(length) {
+        ..=VARCHAR_BYTES_MAX => BytesKind::VarBinary,
+        ..=MEDIUM_BYTES_MAX => BytesKind::MediumBlob,
+        _ => BytesKind::LongBlob,
+    };
+    SqlType::Bytes { kind, length }
+}
+
+/// Most bytes of a VARCHAR, and of a MEDIUMTEXT.
+const VARCHAR_BYTES_MAX: u64 = 65_535;
+const MEDIUM_BYTES_MAX: u64 = 16_777_215;

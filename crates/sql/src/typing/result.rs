@@ -1,7 +1,7 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
-use super::{Item, collation, display_length, text_of_length};
-use muster_types::{BytesKind, Collation, IntWidth, Result, SqlType};
+use super::{Item, bytes_of_length, collation, display_length, text_of_length};
+use muster_types::{Collation, IntWidth, Result, SqlType, TextKind, Value};
 
 /// The common type. Error 1267 when collations do not go together.
 pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) -> Result<SqlType> {
@@ -12,10 +12,7 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     }
     if known.iter().any(|i| i.ty.is_bytes()) {
         let length = known.iter().map(|i| byte_length(i.ty)).max().unwrap_or(0);
-        return Ok(match length {
-            0..=65_535 => SqlType::Bytes { kind: BytesKind::VarBinary, length },
-            _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
-        });
+        return Ok(bytes_of_length(length.into()));
     }
     if known.iter().all(|i| i.ty.is_numeric()) {
         return Ok(numeric(&known));
@@ -24,20 +21,46 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         return Ok(temporal(&known));
     }
     let (collation, _) = collation::aggregate(&known, default, operation)?;
-    let length = known.iter().map(|i| display_length(i.ty) as u64).max().unwrap_or(0);
-    let kinds_agree = known
-        .iter()
-        .all(|i| matches!((i.ty, first.ty), (SqlType::Text { kind: a, .. }, SqlType::Text { kind: b, .. }) if a == b));
-    Ok(match first.ty {
-        SqlType::Text { kind, .. } if kinds_agree => SqlType::Text { kind, length: length as u32, collation },
-        _ => text_of_length(length, collation),
+    let length = known.iter().map(|i| text_length(i)).max().unwrap_or(0);
+    Ok(match known.iter().filter_map(|i| text_kind(i.ty)).max_by_key(|kind| rank(*kind)) {
+        Some(kind) => SqlType::Text { kind, length, collation },
+        None => text_of_length(length.into(), collation),
     })
 }
 
-/// Digits behind the point that a floating-point number made of these shows: the most of any, if all are known.
+fn text_kind(ty: SqlType) -> Option<TextKind> {
+    match ty {
+        SqlType::Text { kind, .. } => Some(kind),
+        _ => None,
+    }
+}
+
+/// The kind of the higher rank is that of both; CHAR only next to others and to what is no text.
+fn rank(kind: TextKind) -> u8 {
+    match kind {
+        TextKind::Char => 0,
+        TextKind::VarChar => 1,
+        TextKind::TinyText => 2,
+        TextKind::Text => 3,
+        TextKind::MediumText => 4,
+        TextKind::LongText => 5,
+    }
+}
+
+/// Most characters of a value as text: those of a literal integer are counted, with its sign.
+fn text_length(item: &Item) -> u32 {
+    match item.as_literal() {
+        Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 1 + (*i < 0) as u32,
+        _ => display_length(item.ty),
+    }
+}
+
+/// Digits behind the point that a floating-point number made of these shows, or that are declared for a text made of
+/// numbers and moments: the most of any, if all are known.
 pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
     let known = items.iter().filter(|i| i.ty != SqlType::Null);
-    known.map(|i| i.shown_decimals()).try_fold(0, |most, decimals| Some(decimals?.max(most)))
+    let digits = |item: &Item| if item.ty.is_temporal() { Some(item.ty.fsp()) } else { item.shown_decimals() };
+    known.map(|i| digits(i)).try_fold(0, |most, decimals| Some(decimals?.max(most)))
 }
 
 /// Most bytes of a value as a byte string.
@@ -80,7 +103,7 @@ fn numeric(items: &[&Item]) -> SqlType {
 }
 
 fn is_natural(item: &Item) -> bool {
-    matches!(item.as_literal(), Some(muster_types::Value::Int(0..)))
+    matches!(item.as_literal(), Some(Value::Int(0..)))
 }
 
 fn temporal(items: &[&Item]) -> SqlType {

@@ -125,7 +125,8 @@ pub fn to_double(value: &Value) -> (f64, Option<CastWarning>) {
         Value::Text(_) | Value::Bytes(_) => {
             let text = value.to_text(6).unwrap_or_default();
             let (x, clean) = double_prefix(&text);
-            return (x, if clean { None } else { CastWarning::truncated("DOUBLE", &text) });
+            // The empty text is 0 without a warning.
+            return (x, if clean || text.is_empty() { None } else { CastWarning::truncated("DOUBLE", &text) });
         }
     };
     (x, None)
@@ -202,11 +203,18 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
             (n, if clean { None } else { CastWarning::truncated("INTEGER", &text) })
         }
     };
+    let is_text = matches!(value, Value::Text(_) | Value::Bytes(_));
+    // A text is the nearest integer of 64 bits, signed or not, before it is anything else (MySQL: `my_strtoll10`).
+    let is_cut = is_text && !(i64::MIN as i128..=u64::MAX as i128).contains(&n);
+    let n = if is_cut { n.clamp(i64::MIN as i128, u64::MAX as i128) } else { n };
+    if is_cut {
+        warning = CastWarning::truncated("INTEGER", &text());
+    }
     let (min, max) = int_range(width, unsigned);
     let fitted = if (min..=max).contains(&n) {
         n
     } else if width == IntWidth::Big && is_complement(value, n, unsigned) {
-        if matches!(value, Value::Text(_) | Value::Bytes(_)) {
+        if is_text && !is_cut {
             let message = match unsigned {
                 true => "Cast to unsigned converted negative integer to its positive complement",
                 false => "Cast to signed converted positive out-of-range integer to its negative complement",

@@ -24,20 +24,19 @@ const BIT_BYTES_MAX: u32 = 511;
 /// Characters that MySQL declares for a count, and for the bits of an aggregate.
 const AGGREGATE_LENGTH: u32 = 21;
 
-/// Type of GROUP_CONCAT: a VARCHAR if it is short, else a TEXT type; of byte strings VARBINARY or a BLOB type.
+/// Type of GROUP_CONCAT: a VARCHAR if it is short, else a LONGTEXT; of byte strings VARBINARY or a LONGBLOB.
 fn group_concat_type(length: u64, collation: Collation) -> SqlType {
-    let short = length <= VARCHAR_MAX;
-    let kind = |bytes: u64| match bytes {
-        ..=65_535 => (TextKind::Text, BytesKind::Blob, 65_535),
-        65_536..=16_777_215 => (TextKind::MediumText, BytesKind::MediumBlob, 16_777_215),
-        _ => (TextKind::LongText, BytesKind::LongBlob, u32::MAX),
-    };
-    let (text, blob, longest) = kind(length.saturating_mul(collation.charset_max_bytes().into()));
+    let is_short = length <= VARCHAR_MAX;
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
     match collation {
-        _ if short && collation != Collation::Binary => SqlType::varchar(length as u32, collation),
-        Collation::Binary if short => SqlType::Bytes { kind: BytesKind::VarBinary, length: length as u32 },
-        Collation::Binary => SqlType::Bytes { kind: blob, length: longest },
-        _ => SqlType::Text { kind: text, length: longest, collation },
+        Collation::Binary => {
+            let kind = if is_short { BytesKind::VarBinary } else { BytesKind::LongBlob };
+            SqlType::Bytes { kind, length }
+        }
+        _ => {
+            let kind = if is_short { TextKind::VarChar } else { TextKind::LongText };
+            SqlType::Text { kind, length, collation }
+        }
     }
 }
 
@@ -111,6 +110,9 @@ impl Binder<'_> {
                     _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
                 };
                 self.columns.set_length(id, length);
+                if ty.is_temporal() {
+                    self.columns.set_chosen(id);
+                }
                 aggregates.calls.push((id, call));
                 id
             }

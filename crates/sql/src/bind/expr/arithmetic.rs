@@ -3,10 +3,10 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Item, arithmetic, display_length, fold},
+    typing::{Item, arithmetic, bytes_of_length, display_length, fold},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
-use muster_types::{BytesKind, Result, SqlType, Value};
+use muster_types::{Result, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -98,8 +98,16 @@ impl Binder<'_> {
             false if is_least => self.convert(item, SqlType::decimal(19, 0)),
             false => item,
         };
+        if item.ty == SqlType::BIGINT_UNSIGNED && item.as_literal().is_none() {
+            return Ok(self.negative_of_unsigned(item));
+        }
         let ty = arithmetic::negation(&item);
-        let (kept, decimals) = (item.kept, item.decimals);
+        let decimals = match item.ty {
+            moment if moment.is_temporal() => Some(moment.fsp()),
+            SqlType::Null => Some(0),
+            _ => item.decimals,
+        };
+        let kept = item.kept;
         let item = match kept {
             Some(digits) => item.unrounded(digits),
             None => self.convert(item, ty),
@@ -115,6 +123,14 @@ impl Binder<'_> {
             Some(value) => Item { decimals, ..Item::literal(value, ty) },
             None => Item { kept, decimals, ..Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty) },
         })
+    }
+
+    /// A signed integer; error 1690 for a number that has no negative one.
+    fn negative_of_unsigned(&mut self, item: Item) -> Item {
+        let wide = SqlType::decimal(20, 0);
+        let zero = Expr::literal(Value::Decimal(muster_types::Decimal::new(0, 0)), wide);
+        let (left, right) = (Box::new(zero), Box::new(self.convert(item, wide).expr));
+        Item::new(Expr::Arithmetic { op: ArithmeticOp::Sub, left, right, ty: SqlType::BIGINT }, SqlType::BIGINT)
     }
 
     /// Bit operations work on BIGINT UNSIGNED, and on byte strings that are more than hexadecimal literals.
@@ -143,8 +159,7 @@ impl Binder<'_> {
         let shifts = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
         let length = items.iter().filter(|item| item.ty.is_bytes()).map(|item| display_length(item.ty)).max();
         let length = length.unwrap_or(0);
-        let kind = if length <= 65_535 { BytesKind::VarBinary } else { BytesKind::LongBlob };
-        let ty = SqlType::Bytes { kind, length };
+        let ty = bytes_of_length(length.into());
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             args.push(if shifts && i == 1 { self.bits_of(bytes_as_number(item)) } else { item.expr });

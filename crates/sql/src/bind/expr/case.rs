@@ -58,10 +58,14 @@ impl Binder<'_> {
         self.choice(vec![test], results, "if")
     }
 
-    /// `NULLIF(a, b)`: NULL if they are equal, else a with its own type.
+    /// `NULLIF(a, b)`: NULL if they are equal, else a with its own type; a date or time is a text.
     pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let test = self.comparison(CompareOp::Eq, args[0], args[1], cx)?.expr;
         let value = self.expr(args[0], cx)?;
+        let value = match value.ty.is_temporal() {
+            true => self.convert_to_text(value, self.default_collation()),
+            false => value,
+        };
         self.choice(vec![test], vec![Item::null(), value], "nullif")
     }
 
@@ -114,7 +118,7 @@ impl Binder<'_> {
         };
         let (_, derivation) = collation::aggregate(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
-        if matches!(ty, SqlType::Float | SqlType::Double) {
+        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. }) {
             model.decimals = result::decimals(&refs);
         }
         if ty.collation().is_some() {

@@ -4,14 +4,19 @@ use super::ExprContext;
 use crate::{
     bind::{binder::Binder, declared::as_operand},
     typing::{
-        Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, result::byte_length, text_of_length,
+        Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, display_length, result::byte_length,
+        text_of_length,
     },
 };
 use muster_types::{
-    BytesKind, Collation, Result, SqlError, SqlType,
+    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
 };
 use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
+
+const NATIONAL_WARNING: &str = "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by \
+                                UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in \
+                                order to be unambiguous.";
 
 impl Binder<'_> {
     pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut ExprContext) -> Result<Item> {
@@ -84,8 +89,9 @@ impl Binder<'_> {
         Ok(Item { derivation: Derivation::Explicit, ..self.no_operand(item) })
     }
 
-    fn cast_type(&self, to: &DataType, item: &Item) -> Result<SqlType> {
-        let default = || self.default_collation();
+    fn cast_type(&mut self, to: &DataType, item: &Item) -> Result<SqlType> {
+        let collation = self.default_collation();
+        let default = || collation;
         Ok(match to {
             DataType::Signed | DataType::SignedInteger => SqlType::BIGINT,
             DataType::Unsigned | DataType::UnsignedInteger => SqlType::BIGINT_UNSIGNED,
@@ -101,19 +107,23 @@ impl Binder<'_> {
                 Some(CharacterLength::IntegerLength { length, .. }) => text_of_length(*length, default()),
                 Some(CharacterLength::Max) => return Err(SqlError::syntax(to, 1)),
             },
-            DataType::Binary(length) => {
-                // With a length, shorter values are filled up with zeros.
-                let kind = if length.is_some() { BytesKind::Binary } else { BytesKind::VarBinary };
-                match u32::try_from(length.unwrap_or(byte_length(item.ty) as u64)) {
-                    Ok(length @ 0..=65_535) => SqlType::Bytes { kind, length },
-                    _ if length.is_some() => {
-                        return Err(SqlError::unsupported("CAST .. AS BINARY of more than 65535 bytes"));
-                    }
-                    _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
-                }
-            }
+            DataType::Binary(None) => bytes_of_length(byte_length(item.ty).into()),
+            // Shorter values are filled up with zeros.
+            DataType::Binary(Some(length)) => match u32::try_from(*length) {
+                Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::Binary, length },
+                _ => return Err(SqlError::unsupported("CAST .. AS BINARY of more than 65535 bytes")),
+            },
             DataType::JSON => return Err(SqlError::unsupported("CAST .. AS JSON")),
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => SqlType::Year,
+            DataType::Custom(name, length) if name.to_string().eq_ignore_ascii_case("nchar") => {
+                let length = match &length[..] {
+                    [] => display_length(item.ty).into(),
+                    [length] => length.parse().map_err(|_| SqlError::syntax(to, 1))?,
+                    _ => return Err(SqlError::syntax(to, 1)),
+                };
+                self.warn(ErrorCode::DeprecatedNational, NATIONAL_WARNING);
+                text_of_length(length, default())
+            }
             other => return Err(SqlError::syntax(other, 1)),
         })
     }

@@ -3,7 +3,7 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type},
+    typing::{Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, fold, numeric_type},
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
@@ -341,15 +341,16 @@ impl Binder<'_> {
         let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
-            // Fractional seconds are rounded as those of a double.
-            SqlType::Decimal { .. } if shown.is_temporal() && matches!(name, "ROUND" | "TRUNCATE") => SqlType::Double,
+            _ if shown.is_temporal() && name != "SIGN" => SqlType::Double,
             ty => ty,
         };
+        let decimals = if name == "ABS" && shown.is_temporal() { Some(shown.fsp()) } else { decimals };
         let digits = first.decimal_digits().unwrap_or((19, 0));
         let arg = self.convert(first, ty);
         let whole = |ty: SqlType| match ty {
             SqlType::Decimal { precision, scale } if precision - scale + (scale > 0) as u8 <= 18 => SqlType::BIGINT,
             SqlType::Decimal { precision, scale } => SqlType::decimal((precision - scale) as u32 + 1, 0),
+            SqlType::Int { unsigned, .. } => SqlType::Int { width: IntWidth::Big, unsigned },
             other => other,
         };
         match name {
@@ -383,8 +384,8 @@ impl Binder<'_> {
                     SqlType::Decimal { .. } => {
                         let (p, s) = digits;
                         // With places known the result has that scale; rounding can carry into a digit more.
-                        let scale = match places.as_literal() {
-                            Some(Value::Int(n)) => (*n).clamp(0, s as i64) as u32,
+                        let scale = match fold::constant(&places.expr) {
+                            Some(Value::Int(n)) => n.clamp(0, s as i64) as u32,
                             _ => decimal_digits(shown).map_or(s, |(_, shown)| shown),
                         };
                         SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)

@@ -1,14 +1,9 @@
 //! Functions of the table in `muster_functions`: arguments are converted as their entries say.
 
-use super::{
-    ExprContext,
-    function::wrong_count,
-    literal::bytes_as_number,
-    text_arguments::{bytes_of_length, text_result},
-};
+use super::{ExprContext, function::wrong_count, literal::bytes_as_number, text_arguments::text_result};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, display_length, fold, numeric_type, text_of_length},
+    typing::{Derivation, Item, bytes_of_length, display_length, fold, numeric_type, text_of_length},
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::Expr;
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value,
     charset::{Charset, decode},
     temporal,
 };
@@ -27,10 +27,7 @@ pub(crate) fn value_type(value: &Value, collation: Collation) -> SqlType {
         Value::DateTime(t) => SqlType::DateTime { fsp: fraction_digits(*t) },
         Value::Time(t) => SqlType::Time { fsp: fraction_digits(*t) },
         Value::Text(s) => crate::typing::text_of_length(s.chars().count() as u64, collation),
-        Value::Bytes(b) => match u32::try_from(b.len()) {
-            Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::VarBinary, length },
-            _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
-        },
+        Value::Bytes(b) => crate::typing::bytes_of_length(b.len() as u64),
     }
 }
 

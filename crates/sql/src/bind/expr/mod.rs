@@ -48,7 +48,7 @@ use crate::{
     typing::Item,
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
-use muster_types::{Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
 
 /// The clause that an expression stands in, and what it may refer to there.
@@ -121,6 +121,10 @@ impl Binder<'_> {
             }
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref(), cx)
+            }
+            E::Cast { kind: ast::CastKind::DoubleColon, expr, data_type, format: None } => {
+                self.deprecated("'BINARY expr'", "CAST");
+                self.cast(expr, data_type, cx)
             }
             E::Cast { kind: ast::CastKind::Cast, expr, data_type, format: None } => self.cast(expr, data_type, cx),
             E::Convert { expr, data_type, charset, .. } => {
@@ -204,6 +208,9 @@ impl Binder<'_> {
     fn unary(&mut self, op: UnaryOperator, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         match op {
             UnaryOperator::Not | UnaryOperator::BangNot => {
+                if op == UnaryOperator::BangNot {
+                    self.deprecated("'!'", "NOT");
+                }
                 let item = self.expr(expr, cx)?;
                 let condition = self.condition(item);
                 Ok(Item::bool(not(condition)))
@@ -213,6 +220,13 @@ impl Binder<'_> {
             UnaryOperator::BitwiseNot => self.bits(muster_algebra::ScalarFunction::BitNot, &[expr], cx),
             other => Err(SqlError::syntax(other, 1)),
         }
+    }
+
+    /// Warning 1287.
+    fn deprecated(&mut self, what: &str, instead: &str) {
+        let message =
+            format!("{what} is deprecated and will be removed in a future release. Please use {instead} instead");
+        self.warn(ErrorCode::DeprecatedSyntax, message);
     }
 
     fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut ExprContext) -> Result<Item> {

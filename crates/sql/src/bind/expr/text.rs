@@ -1,9 +1,9 @@
 //! Functions of text whose arguments are not all text, or whose result's length takes some thought.
 
-use super::{function::call, text_arguments::bytes_of_length};
+use super::function::call;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length, result::byte_length},
+    typing::{Derivation, Item, bytes_of_length, collation, display_length, result::byte_length},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};

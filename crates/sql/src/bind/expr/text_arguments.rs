@@ -2,21 +2,10 @@
 
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, result::byte_length, text_of_length},
+    typing::{Derivation, Item, bytes_of_length, collation, result::byte_length, text_of_length},
 };
 use muster_algebra::{Expr, ScalarFunction as F};
-use muster_types::{BytesKind, Collation, Result, SqlType};
-
-/// Most bytes of a VARBINARY.
-const VARBINARY_BYTES_MAX: u64 = 65_535;
-
-/// A byte string of this length: VARBINARY while a row can hold it, LONGBLOB beyond.
-pub(super) fn bytes_of_length(length: u64) -> SqlType {
-    match u32::try_from(length) {
-        Ok(length) if u64::from(length) <= VARBINARY_BYTES_MAX => SqlType::Bytes { kind: BytesKind::VarBinary, length },
-        _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
-    }
-}
+use muster_types::{Collation, Result, SqlType};
 
 impl Binder<'_> {
     /// All as text under the collation that decides, or as byte strings; and a model of the result's derivation.
