@@ -152,6 +152,7 @@ files! {
     access_paths
     accounts
     as_mysql
+    result_types
     autoinc
     collations
     counters
