@@ -110,14 +110,14 @@ async fn a_damaged_log_is_refused_with_file_and_position() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_directory_of_format_1_is_refused_with_a_sentence() {
+async fn a_directory_of_format_2_is_refused_with_a_sentence() {
     let home = Home::new();
     let disk = Arc::new(home.crashed().await);
     let identity = String::from_utf8(disk.read_small(&home.path("MUSTER"), 1000).unwrap()).unwrap();
-    disk.write_small(&home.path("MUSTER"), identity.replace("format 2", "format 1").as_bytes(), true).unwrap();
+    disk.write_small(&home.path("MUSTER"), identity.replace("format 3", "format 2").as_bytes(), true).unwrap();
     let e = home.open(&disk).err().unwrap();
     assert_eq!(e.code, ErrorCode::StorageCorrupt);
-    let sentence = "written by an older version (format 1), which this build (format 2) does not read: load the data again \
+    let sentence = "written by an older version (format 2), which this build (format 3) does not read: load the data again \
                     into a new directory";
     assert!(e.message.ends_with(sentence), "{}", e.message);
 }

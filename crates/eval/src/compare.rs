@@ -1,7 +1,7 @@
 //! Comparison and truth of values.
 
 use muster_algebra::CompareOp;
-use muster_types::{Collation, Decimal, SqlType, Value, cast, cast::to_double, temporal::MICROS_PER_DAY};
+use muster_types::{Collation, Decimal, SqlType, Value, cast, cast::to_double, temporal::datetime_of};
 use std::cmp::Ordering;
 
 /// Three-valued truth: a number is true unless 0, text as the number it begins with.
@@ -52,7 +52,7 @@ fn exact(value: &Value) -> Option<Decimal> {
 /// Microseconds since 1970 of what a value means as a date and time of day.
 pub(super) fn micros(value: &Value) -> Option<i64> {
     match value {
-        Value::Date(d) => Some(*d as i64 * MICROS_PER_DAY),
+        Value::Date(d) => Some(datetime_of(*d, 0)),
         other => match cast(other, SqlType::DateTime { fsp: 6 }).0 {
             Value::DateTime(t) => Some(t),
             _ => None,

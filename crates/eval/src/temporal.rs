@@ -6,8 +6,8 @@ use muster_functions::time::week::{self, WeekMode};
 use muster_types::{
     CastWarning, ErrorCode, SqlType, Value, cast,
     temporal::{
-        self, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months, civil_from_days, days_from_civil,
-        days_in_month,
+        self, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months, code_parts,
+        date_code, datetime_of, datetime_parts, days_in_month,
     },
     time_zone::{self, TimeZone},
 };
@@ -21,7 +21,7 @@ pub(super) fn call(
     warn: &mut dyn FnMut(CastWarning),
 ) -> Option<Value> {
     use ScalarFunction::*;
-    let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| days(args.get(i)?, warn);
+    let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| date(args.get(i)?, warn).map(Days::of_code);
     Some(match function {
         DateAdd(unit) => moved_by(&args[0], interval(args.get(1)?, unit), unit, ty, warn),
         DateSub(unit) => {
@@ -44,12 +44,12 @@ pub(super) fn call(
             }))
         }
         DateDiff => match (day(0, warn), day(1, warn)) {
-            (Some(a), Some(b)) => Value::Int(a as i64 - b as i64),
+            (Some(a), Some(b)) => Value::Int(i64::from(a.0) - i64::from(b.0)),
             _ => Value::Null,
         },
-        LastDay => day(0, warn).map_or(Value::Null, |d| {
-            let (y, m, _) = civil_from_days(d);
-            Value::Date(days_from_civil(y, m, days_in_month(y, m)))
+        LastDay => date(&args[0], warn).map_or(Value::Null, |d| {
+            let (y, m, _) = code_parts(d);
+            Value::Date(date_code(y, m, days_in_month(y, m)))
         }),
         ConvertTz => {
             let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
@@ -80,7 +80,8 @@ fn convert(value: &Value, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Val
     value
 }
 
-fn days(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i32> {
+/// The date code of a value.
+fn date(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i32> {
     match convert(value, SqlType::Date, warn) {
         Value::Date(d) => Some(d),
         _ => None,
@@ -103,7 +104,7 @@ fn moment(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
     let of = of?;
     of.warning.into_iter().for_each(warn);
     // A fraction that was rounded up can have made the time of day a whole day.
-    Some(of.moment.micros().map_or(of.moment, Moment::of_micros))
+    Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
 }
 
 /// `start + interval`, of type `ty`. NULL with warning 1441 outside of the years 0 to 9999 or the range of TIME.
@@ -123,7 +124,7 @@ fn moved_by(
         };
     }
     let (start, has_clock) = match start {
-        Value::Date(d) => (Some(i64::from(*d) * MICROS_PER_DAY), false),
+        Value::Date(d) => (Some(datetime_of(*d, 0)), false),
         Value::DateTime(t) => (Some(*t), true),
         other => {
             let has_clock = cast::moment(other, "datetime").is_some_and(|of| of.has_clock);
@@ -134,7 +135,7 @@ fn moved_by(
     let Some(moved) = moved(start, by) else { return overflow("datetime", warn) };
     let moved = match has_clock || !unit.keeps_dates() {
         true => Value::DateTime(moved),
-        false => Value::Date(moved.div_euclid(MICROS_PER_DAY) as i32),
+        false => Value::Date(datetime_parts(moved).0),
     };
     match (&moved, ty) {
         // The result for a text is a text, with a fraction only if there is one.
@@ -152,17 +153,17 @@ fn overflow(what: &str, warn: &mut dyn FnMut(CastWarning)) -> Value {
     Value::Null
 }
 
-/// Microseconds since 1970 moved by an interval; `None` outside of the calendar. By days and less no moment of the year
-/// 0 is reached, which MySQL makes its zero date.
-fn moved(micros: i64, by: Interval) -> Option<i64> {
+/// A datetime moved by an interval; `None` outside of the calendar. By days and less no moment of the year 0 is reached,
+/// which MySQL makes its zero date.
+fn moved(datetime: i64, by: Interval) -> Option<i64> {
     if by.micros == 0 {
-        let day = add_months(micros.div_euclid(MICROS_PER_DAY) as i32, i32::try_from(by.months).ok()?)?;
-        return Some(i64::from(day) * MICROS_PER_DAY + micros.rem_euclid(MICROS_PER_DAY));
+        let (date, clock) = datetime_parts(datetime);
+        return Some(datetime_of(add_months(date, i32::try_from(by.months).ok()?)?, clock));
     }
-    let moved = i64::try_from(i128::from(micros) + by.micros).ok()?;
-    let first = i64::from(days_from_civil(1, 1, 1)) * MICROS_PER_DAY;
-    let end = i64::from(days_from_civil(10_000, 1, 1)) * MICROS_PER_DAY;
-    (first..end).contains(&moved).then_some(moved)
+    let moved = i64::try_from(i128::from(EpochMicros::of_datetime(datetime).0) + by.micros).ok()?;
+    let first = i64::from(Days::from_civil(1, 1, 1).0) * MICROS_PER_DAY;
+    let end = i64::from(Days::from_civil(10_000, 1, 1).0) * MICROS_PER_DAY;
+    (first..end).contains(&moved).then(|| EpochMicros(moved).datetime())
 }
 
 /// `EXTRACT(unit FROM value)`; `None` for what is no date or time.
@@ -179,7 +180,7 @@ fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning))
                 _ => i64::from(year),
             })
         }
-        Week => Some(week::week(days(value, warn)?, WeekMode::SUNDAY).1 as i64),
+        Week => Some(week::week(Days::of_code(date(value, warn)?), WeekMode::SUNDAY).1 as i64),
         _ => extract_clock(value, unit, warn),
     }
 }
@@ -187,10 +188,10 @@ fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning))
 /// Parts of a TIME, negative for a negative one, or of a datetime, whose day counts: those of a unit of several parts
 /// are written behind each other, two digits each and six of the microseconds.
 fn extract_clock(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
-    let of_datetime = |t: i64| (i64::from(Moment::of_micros(t).day), t.rem_euclid(MICROS_PER_DAY));
+    let of_datetime = |t: i64| (i64::from(Moment::of_datetime(t).day), datetime_parts(t).1);
     let (day, clock) = match value {
         Value::DateTime(t) => of_datetime(*t),
-        Value::Date(d) => of_datetime(i64::from(*d) * MICROS_PER_DAY),
+        Value::Date(d) => of_datetime(datetime_of(*d, 0)),
         other => match convert(other, SqlType::Time { fsp: 6 }, warn) {
             Value::Time(t) => (datetime_day(other), t),
             _ => return None,

@@ -12,7 +12,7 @@ use arrow_array::{
     builder::BinaryViewBuilder,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Decimal64Type, Decimal128Type, Float32Type, Float64Type, Int32Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Float32Type, Float64Type, Int32Type,
         TimestampMicrosecondType, UInt32Type,
     },
 };
@@ -21,12 +21,13 @@ use arrow_cast::{
     display::{ArrayFormatter, FormatOptions},
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
 use muster_storage::arrow_type;
 use muster_types::{
     BytesKind, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     store::{StoreFault, decimal_max, temporal::to_utc, text},
+    temporal::{Days, EpochMicros},
     time_zone::TimeZone,
 };
 use std::{
@@ -181,6 +182,7 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
         None => cast_array,
     };
     let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+    let cast_array = dated(cast_array);
     match column.ty {
         SqlType::Timestamp { .. } => {
             let zone = if is_moment { TimeZone::UTC } else { column.time_zone };
@@ -190,7 +192,19 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
     }
 }
 
-/// Local times of `zone` as the moments they are; error: the first one that no TIMESTAMP holds.
+/// Dates and datetimes of a file, which count from 1970-01-01, as the codes that columns hold.
+fn dated(array: ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Date32 => Arc::new(array.as_primitive::<Date32Type>().unary::<_, Date32Type>(|d| Days(d).code())),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
+            let moments = array.as_primitive::<TimestampMicrosecondType>();
+            Arc::new(moments.unary::<_, TimestampMicrosecondType>(|t| EpochMicros(t).datetime()))
+        }
+        _ => array,
+    }
+}
+
+/// Local datetimes of `zone` in UTC; error: the first one that no TIMESTAMP holds.
 fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, StoreFault)> {
     let locals = array.as_primitive::<TimestampMicrosecondType>();
     let moment = |(row, local): (usize, Option<i64>)| {

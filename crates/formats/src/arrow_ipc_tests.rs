@@ -5,7 +5,10 @@ use arrow_array::{
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{Field, Schema};
-use muster_types::Collation;
+use muster_types::{
+    Collation,
+    temporal::{EpochMicros, date_code},
+};
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
     TargetColumn { name: name.into(), ty, digits: None, nullable, default: None, time_zone: TimeZone::UTC }
@@ -62,7 +65,7 @@ fn files_and_streams_are_cast_to_the_tables_types() {
         assert_eq!(got.column(0).as_primitive::<I32>().values(), &[1, 2, 4]);
         assert_eq!(got.column(1).as_string_view().iter().collect::<Vec<_>>(), [Some("a"), None, Some("a")]);
         assert_eq!(got.column(2).as_primitive::<Decimal64Type>().value(2), -99_900);
-        assert_eq!(got.column(3).as_primitive::<arrow_array::types::Date32Type>().value(1), 0);
+        assert_eq!(got.column(3).as_primitive::<arrow_array::types::Date32Type>().value(1), date_code(1970, 1, 1));
         assert_eq!(got.column(4).as_ref(), &Int64Array::from(vec![3; 3]) as &dyn Array);
     }
 }
@@ -152,6 +155,9 @@ fn timestamps_are_moments() {
     ];
     let batch = batch(vec![("local", at(None)), ("moment", at(Some("+05:00"))), ("datetime", at(None))]);
     let batches = load(true, &batch, &columns).unwrap();
-    let micros = |i: usize| batches[0].column(i).as_primitive::<TimestampMicrosecondType>().value(0);
+    let micros = |i: usize| {
+        let datetime = batches[0].column(i).as_primitive::<TimestampMicrosecondType>().value(0);
+        EpochMicros::of_datetime(datetime).0
+    };
     assert_eq!([micros(0), micros(1), micros(2)], [3 * hour, 5 * hour, 5 * hour]);
 }

@@ -4,6 +4,7 @@ use arrow_array::{
     ArrayRef, Date32Array, Decimal64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
 };
 use arrow_schema::{Field, Schema};
+use muster_types::temporal::Days;
 use std::sync::Arc;
 
 /// Collects columns over one slice of rows, in table order.
@@ -42,9 +43,9 @@ impl<'a, R> BatchBuilder<'a, R> {
         self.add(Arc::new(column))
     }
 
-    /// Days since 1970-01-01.
+    /// Days since 1970-01-01, which become date codes.
     pub fn date(self, value: impl Fn(&R) -> i32) -> Self {
-        let column = Date32Array::from_iter_values(self.rows.iter().map(value));
+        let column = Date32Array::from_iter_values(self.rows.iter().map(|row| Days(value(row)).code()));
         self.add(Arc::new(column))
     }
 

@@ -1,7 +1,10 @@
 //! Constants: comparing them, and turning one into another type without loss.
 
 use muster_algebra::{Decimal, Expr, SqlType, Value};
-use muster_types::{IntWidth, temporal::MICROS_PER_DAY};
+use muster_types::{
+    IntWidth,
+    temporal::{Days, EpochMicros, MICROS_PER_DAY, datetime_of, datetime_parts},
+};
 use std::cmp::Ordering;
 
 /// The value of a literal.
@@ -87,12 +90,12 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
         SqlType::Float => matches!(value, Value::Float(_)).then(|| value.clone()),
         SqlType::Date => match value {
             Value::Date(_) => Some(value.clone()),
-            Value::DateTime(t) if t % MICROS_PER_DAY == 0 => Some(Value::Date(i32::try_from(t / MICROS_PER_DAY).ok()?)),
+            Value::DateTime(t) if datetime_parts(*t).1 == 0 => Some(Value::Date(datetime_parts(*t).0)),
             _ => None,
         },
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => match value {
             Value::DateTime(_) => Some(value.clone()),
-            Value::Date(d) => Some(Value::DateTime(*d as i64 * MICROS_PER_DAY)),
+            Value::Date(d) => Some(Value::DateTime(datetime_of(*d, 0))),
             _ => None,
         },
         SqlType::Time { .. } => matches!(value, Value::Time(_)).then(|| value.clone()),
@@ -124,7 +127,7 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
         Value::UInt(u) => Decimal::new(*u as i128, 0),
         Value::Decimal(d) => *d,
         Value::DateTime(t) if to == SqlType::Date => {
-            return Some(Some(Value::Date(i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok()?)));
+            return Some(Some(Value::Date(datetime_parts(*t).0)));
         }
         _ => return None,
     };
@@ -206,7 +209,7 @@ fn compare_text(x: &str, y: &str, ty: SqlType) -> Option<Ordering> {
     Some(ty.collation()?.compare(x, y))
 }
 
-/// The value on a number line, for interpolation.
+/// The value on a number line, for interpolation: dates and datetimes on the calendar's line of time.
 pub fn to_number(value: &Value) -> Option<f64> {
     Some(match value {
         Value::Bool(b) => *b as u8 as f64,
@@ -215,8 +218,9 @@ pub fn to_number(value: &Value) -> Option<f64> {
         Value::Decimal(d) => d.to_f64(),
         Value::Float(x) => *x as f64,
         Value::Double(x) => *x,
-        Value::Date(d) => *d as f64 * MICROS_PER_DAY as f64,
-        Value::DateTime(t) | Value::Time(t) => *t as f64,
+        Value::Date(d) => f64::from(Days::of_code(*d).0) * MICROS_PER_DAY as f64,
+        Value::DateTime(t) => EpochMicros::of_datetime(*t).0 as f64,
+        Value::Time(t) => *t as f64,
         Value::Null | Value::Text(_) | Value::Bytes(_) => return None,
     })
 }

@@ -4,7 +4,7 @@ use crate::Fields;
 use muster_types::{
     Decimal, ErrorCode, Result, SqlError, Value,
     charset::{self, Charset},
-    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month},
+    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, date_code, datetime_of, datetime_parts, days_in_month},
 };
 use mysql_common::constants::ColumnType;
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>, charset: 
         MYSQL_TYPE_FLOAT => Value::Float(f32::from_bits(fields.u32()?)),
         MYSQL_TYPE_DOUBLE => Value::Double(f64::from_bits(fields.u64()?)),
         MYSQL_TYPE_DATE => match datetime(fields)? {
-            Value::DateTime(t) => Value::Date(t.div_euclid(MICROS_PER_DAY) as i32),
+            Value::DateTime(t) => Value::Date(datetime_parts(t).0),
             other => other,
         },
         MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => datetime(fields)?,
@@ -141,14 +141,14 @@ fn datetime(fields: &mut Fields<'_>) -> Option<Value> {
     if month > 12 || day > days_in_month(year, month) {
         return None;
     }
-    let mut micros = days_from_civil(year, month, day) as i64 * MICROS_PER_DAY;
+    let mut micros = 0;
     if length > 4 {
         micros += clock(fields)?;
     }
     if length > 7 {
         micros += fields.u32()? as i64;
     }
-    Some(Value::DateTime(micros))
+    Some(Value::DateTime(datetime_of(date_code(year, month, day), micros)))
 }
 
 /// 0, 8 or 12 bytes.

@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 use muster_types::{
-    Decimal, IntWidth, Result, SqlError, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION, temporal::MICROS_PER_DAY,
+    Decimal, IntWidth, Result, SqlError, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION, temporal::datetime_of,
 };
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
         })?),
         DataType::Timestamp(..) => Arc::new(values.primitive::<TimestampMicrosecondType>(|v| match v {
             Value::DateTime(t) => Some(*t),
-            Value::Date(d) => Some(i64::from(*d) * MICROS_PER_DAY),
+            Value::Date(d) => Some(datetime_of(*d, 0)),
             _ => None,
         })?),
         DataType::Duration(_) => Arc::new(values.primitive::<DurationMicrosecondType>(|v| match v {
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(one(Value::Decimal(Decimal::new(700, 2)), SqlType::INT).unwrap(), Value::Int(7));
         assert_eq!(one(Value::Int(7), SqlType::decimal(5, 2)).unwrap(), Value::Decimal(Decimal::new(700, 2)));
         assert_eq!(one(Value::Int(7), SqlType::Double).unwrap(), Value::Double(7.0));
-        assert_eq!(one(Value::Date(1), SqlType::DateTime { fsp: 0 }).unwrap(), Value::DateTime(MICROS_PER_DAY));
+        assert_eq!(one(Value::Date(1), SqlType::DateTime { fsp: 0 }).unwrap(), Value::DateTime(datetime_of(1, 0)));
         for (value, ty) in [
             (Value::Int(300), SqlType::TINYINT),
             (Value::Decimal(Decimal::new(705, 2)), SqlType::INT),

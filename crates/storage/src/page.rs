@@ -6,7 +6,7 @@ use crate::{Result, StorageError};
 use std::{cmp::Ordering, path::Path};
 
 /// Version of everything on disk. A build reads this version and no other.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 /// Bytes of the header; what the page's type adds begins here.
 pub const PAGE_HEADER: usize = 64;
 /// "No page": page 0 is a file's header and never a neighbour, child or overflow page.

@@ -119,7 +119,7 @@ fn datetimes_round_and_times_are_cut() {
     check(text("2024-01-31 24:00:00"), seconds, Value::Null, Some(1292));
     let fsp3 = SqlType::DateTime { fsp: 3 };
     check(dec("20240131101112.1236"), fsp3, at("2024-01-31 10:11:12.124"), None);
-    check(Value::Date(0), seconds, Value::DateTime(0), None);
+    check(Value::Date(temporal::date_code(2024, 2, 29)), seconds, at("2024-02-29"), None);
     let t0 = SqlType::Time { fsp: 0 };
     check(text("10:11:12.5"), t0, time("10:11:13"), None);
     check(text("-10:11"), t0, time("-10:11:00"), None);
@@ -180,8 +180,8 @@ fn everything_casts_to_everything() {
         Value::Double(f64::MAX),
         Value::Double(-1e-300),
         Value::Float(f32::MIN),
-        Value::Date(-719_528),
-        Value::DateTime(253_402_300_799_999_999),
+        Value::Date(temporal::date_code(0, 1, 1)),
+        Value::DateTime(temporal::datetime_of(temporal::date_code(9999, 12, 31), temporal::MICROS_PER_DAY - 1)),
         Value::Time(-temporal::TIME_MAX_MICROS),
         text(""),
         text("-838:59:59.9999999"),

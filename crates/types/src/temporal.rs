@@ -1,8 +1,9 @@
-//! Dates and times: days and microseconds, civil fields, and MySQL's forms of them as text and numbers.
+//! Dates and times: date codes and microseconds, civil fields, and MySQL's forms of them as text and numbers.
 //!
 //! ```text
 //!   temporal.rs            units; conversions that callers want whole
-//!   temporal/calendar.rs   days and years, months, days of the month
+//!   temporal/code.rs       the numbers that dates and datetimes are kept as
+//!   temporal/calendar.rs   days that can be counted, years, months, days of the month
 //!   temporal/moment.rs     a date and a time of day as fields, whose month or day may be zero
 //!   temporal/datetime_text.rs   reading a date or datetime from text
 //!   temporal/time_text.rs       reading a TIME from text
@@ -11,13 +12,18 @@
 //! ```
 
 mod calendar;
+mod code;
 mod datetime_text;
 mod format;
 mod moment;
 mod number;
 mod time_text;
 
-pub use calendar::{add_months, civil_from_days, days_from_civil, days_in_month, is_leap_year};
+pub use calendar::{Days, add_months, days_in_month, is_leap_year};
+pub use code::{
+    EpochMicros, ZERO_DATE, code_parts, code_year, date_code, datetime_of, datetime_parts, is_calendar_day,
+    moved_datetime,
+};
 pub use datetime_text::{DateTimeText, read_datetime};
 pub use format::{format_date, format_datetime, format_time};
 pub use moment::Moment;
@@ -30,8 +36,8 @@ pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// Largest TIME: 838:59:59 (manual 13.2.3).
 pub const TIME_MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
-/// A moment before all dates, in microseconds since 1970-01-01: what MySQL's zero date is in comparisons.
-pub const BEFORE_ALL_DATES: i64 = -800_000 * MICROS_PER_DAY;
+/// A datetime before all others: what MySQL's zero date is in comparisons.
+pub const BEFORE_ALL_DATES: i64 = -MICROS_PER_DAY;
 /// Most digits of fractional seconds.
 pub const FSP_MAX: u8 = 6;
 
@@ -43,16 +49,24 @@ pub fn round_fraction(micros: i64, fsp: u8) -> i64 {
     (whole + (up && unit > 1) as i64) * unit
 }
 
-/// The day that the whole text is, in days since 1970-01-01; a time of day behind it is read and dropped. `None` for
-/// what is not a date of the calendar, or has something else behind it.
-pub fn parse_date(text: &str) -> Option<i32> {
-    i32::try_from(parse_datetime(text)?.div_euclid(MICROS_PER_DAY)).ok()
+/// Rounds a datetime to `fsp` digits of fractional seconds, half to the later moment.
+pub fn round_datetime(datetime: i64, fsp: u8) -> i64 {
+    let unit = 10i64.pow(6 - fsp.min(6) as u32);
+    let (_, clock) = datetime_parts(datetime);
+    let rounded = (clock + unit / 2) / unit * unit;
+    moved_datetime(datetime, rounded - clock)
 }
 
-/// The moment that the whole text is, in microseconds since 1970-01-01. `None` as for [`parse_date`].
+/// The date code of the whole text; a time of day behind it is read and dropped. `None` for what is not a date of the
+/// calendar, or has something else behind it.
+pub fn parse_date(text: &str) -> Option<i32> {
+    Some(datetime_parts(parse_datetime(text)?).0)
+}
+
+/// The datetime that the whole text is. `None` as for [`parse_date`].
 pub fn parse_datetime(text: &str) -> Option<i64> {
     let read = read_datetime(text)?;
-    if read.is_cut { None } else { read.moment.micros() }
+    if read.is_cut { None } else { read.moment.datetime() }
 }
 
 /// The TIME that the whole text is, in microseconds. `None` for what is no time or is out of the range of TIME; of a
@@ -68,7 +82,7 @@ mod tests {
 
     #[test]
     fn dates_in_mysqls_forms() {
-        let want = days_from_civil(1998, 9, 2);
+        let want = date_code(1998, 9, 2);
         for text in ["1998-09-02", "19980902", "98-9-2", "1998/09/02", "1998-09-02 00:00:00"] {
             assert_eq!(parse_date(text), Some(want), "{text}");
         }
@@ -103,6 +117,13 @@ mod tests {
     fn fractions_round_half_away_from_zero() {
         for (micros, fsp, want) in [(1_500_000, 0, 2_000_000), (-1_500_000, 0, -2_000_000), (1_449_999, 1, 1_400_000)] {
             assert_eq!(round_fraction(micros, fsp), want);
+        }
+        for (text, fsp, want) in [
+            ("2001-01-31 23:59:59.5", 0, "2001-02-01 00:00:00.000000"),
+            ("2001-01-31 23:59:59.499999", 0, "2001-01-31 23:59:59.000000"),
+            ("2001-01-31 23:59:59.999995", 5, "2001-02-01 00:00:00.000000"),
+        ] {
+            assert_eq!(format_datetime(round_datetime(parse_datetime(text).unwrap(), fsp), 6), want);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Time zones: TIMESTAMP is stored in UTC and read in the zone of the session (manual 13.2.2, 7.1.15).
 
-use crate::temporal::MICROS_PER_SECOND;
+use crate::temporal::{EpochMicros, MICROS_PER_SECOND, date_code, datetime_of, moved_datetime};
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone as _};
 use chrono_tz::Tz;
 use std::{fmt, sync::LazyLock};
@@ -9,8 +9,9 @@ use std::{fmt, sync::LazyLock};
 const OFFSET_MINUTES: std::ops::RangeInclusive<i32> = -839..=840;
 /// How far a gap of the clock can reach: some zones have skipped a day.
 const GAP_MINUTES_MAX: i64 = 25 * 60;
-/// The range of TIMESTAMP: 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 UTC (manual 13.2.2).
-const TIMESTAMP_MICROS: std::ops::Range<i64> = MICROS_PER_SECOND..(1 << 31) * MICROS_PER_SECOND;
+/// The range of TIMESTAMP, as datetimes: 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 UTC (manual 13.2.2).
+const TIMESTAMPS: std::ops::Range<i64> = datetime_of(date_code(1970, 1, 1), MICROS_PER_SECOND)
+    ..datetime_of(date_code(2038, 1, 19), ((3 * 60 + 14) * 60 + 8) * MICROS_PER_SECOND);
 /// The range of times that CONVERT_TZ changes: up to 3001-01-18 23:59:59.999999 UTC (manual 14.7).
 const CONVERTED_SECONDS: std::ops::Range<i64> = 0..32_536_771_200;
 
@@ -66,44 +67,56 @@ impl TimeZone {
         }
     }
 
-    /// Local time at a moment. Both in microseconds since 1970-01-01 00:00:00.
-    pub fn from_utc(self, utc_micros: i64) -> i64 {
-        utc_micros + self.offset_seconds(utc_micros) * MICROS_PER_SECOND
+    /// The local datetime at a moment.
+    pub fn local_datetime(self, at: EpochMicros) -> i64 {
+        EpochMicros(at.0 + self.offset_seconds(at) * MICROS_PER_SECOND).datetime()
     }
 
-    fn offset_seconds(self, utc_micros: i64) -> i64 {
+    /// The local datetime at a datetime of UTC, as TIMESTAMP columns hold them.
+    pub fn from_utc(self, utc: i64) -> i64 {
+        let seconds = match self.fixed_seconds() {
+            Some(seconds) => seconds.into(),
+            None => self.offset_seconds(EpochMicros::of_datetime(utc)),
+        };
+        moved_datetime(utc, seconds * MICROS_PER_SECOND)
+    }
+
+    fn offset_seconds(self, at: EpochMicros) -> i64 {
         match self.resolved() {
             TimeZone::Fixed(seconds) => seconds.into(),
             TimeZone::Named(tz) => {
-                naive(utc_micros).map_or(0, |t| tz.offset_from_utc_datetime(&t).fix().local_minus_utc()).into()
+                naive(at).map_or(0, |t| tz.offset_from_utc_datetime(&t).fix().local_minus_utc()).into()
             }
             TimeZone::System => 0,
         }
     }
 
-    /// The moment of a local time, in the same units. A local time that comes twice is the first of them. Error: the
-    /// moment when the clock went on, for a local time that it left out.
-    pub fn to_utc(self, local_micros: i64) -> Result<i64, i64> {
+    /// The datetime of UTC at a local datetime; one that comes twice is the first of them. Error: the datetime of UTC
+    /// when the clock went on, for a local datetime that it left out.
+    pub fn to_utc(self, local: i64) -> Result<i64, i64> {
         let tz = match self.resolved() {
             TimeZone::Named(tz) => tz,
-            TimeZone::Fixed(seconds) => return Ok(local_micros - i64::from(seconds) * MICROS_PER_SECOND),
-            TimeZone::System => return Ok(local_micros),
+            TimeZone::Fixed(seconds) => return Ok(moved_datetime(local, -i64::from(seconds) * MICROS_PER_SECOND)),
+            TimeZone::System => return Ok(local),
         };
-        let moment = |local: NaiveDateTime| match tz.offset_from_local_datetime(&local) {
+        let offset_at = |local: NaiveDateTime| match tz.offset_from_local_datetime(&local) {
             LocalResult::Single(offset) | LocalResult::Ambiguous(offset, _) => Some(offset.fix().local_minus_utc()),
             LocalResult::None => None,
         };
-        let Some(local) = naive(local_micros) else { return Ok(local_micros) };
-        if let Some(seconds) = moment(local) {
-            return Ok(local_micros - i64::from(seconds) * MICROS_PER_SECOND);
+        // The local time as if it were one of UTC, on the calendar's line of time.
+        let line = EpochMicros::of_datetime(local);
+        let Some(local_time) = naive(line) else { return Ok(local) };
+        if let Some(seconds) = offset_at(local_time) {
+            return Ok(moved_datetime(local, -i64::from(seconds) * MICROS_PER_SECOND));
         }
         // Clocks change at whole minutes: the first one that there is.
-        let minute = local_micros.div_euclid(60 * MICROS_PER_SECOND);
+        let minute = line.0.div_euclid(60 * MICROS_PER_SECOND);
         let after = (1..=GAP_MINUTES_MAX).find_map(|n| {
             let micros = (minute + n) * 60 * MICROS_PER_SECOND;
-            moment(naive(micros)?).map(|seconds| micros - i64::from(seconds) * MICROS_PER_SECOND)
+            let seconds = offset_at(naive(EpochMicros(micros))?)?;
+            Some(EpochMicros(micros - i64::from(seconds) * MICROS_PER_SECOND).datetime())
         });
-        Err(after.unwrap_or(local_micros))
+        Err(after.unwrap_or(local))
     }
 }
 
@@ -121,22 +134,22 @@ impl fmt::Display for TimeZone {
     }
 }
 
-/// CONVERT_TZ: a local time of one zone in another; what is out of range stays as it is (manual 14.7).
-pub fn convert(local_micros: i64, from: TimeZone, to: TimeZone) -> i64 {
-    let utc = from.to_utc(local_micros).unwrap_or_else(|after| after);
-    match CONVERTED_SECONDS.contains(&utc.div_euclid(MICROS_PER_SECOND)) {
+/// CONVERT_TZ: a local datetime of one zone in another; what is out of range stays as it is (manual 14.7).
+pub fn convert(local: i64, from: TimeZone, to: TimeZone) -> i64 {
+    let utc = from.to_utc(local).unwrap_or_else(|after| after);
+    match CONVERTED_SECONDS.contains(&EpochMicros::of_datetime(utc).0.div_euclid(MICROS_PER_SECOND)) {
         true => to.from_utc(utc),
-        false => local_micros,
+        false => local,
     }
 }
 
-/// Returns true if TIMESTAMP holds the moment.
-pub fn is_timestamp(utc_micros: i64) -> bool {
-    TIMESTAMP_MICROS.contains(&utc_micros)
+/// Returns true if TIMESTAMP holds the datetime of UTC.
+pub fn is_timestamp(utc: i64) -> bool {
+    TIMESTAMPS.contains(&utc)
 }
 
-fn naive(micros: i64) -> Option<NaiveDateTime> {
-    DateTime::from_timestamp_micros(micros).map(|t| t.naive_utc())
+fn naive(at: EpochMicros) -> Option<NaiveDateTime> {
+    DateTime::from_timestamp_micros(at.0).map(|t| t.naive_utc())
 }
 
 /// `+h:mm` or `-hh:mm`, as seconds.
@@ -155,7 +168,7 @@ fn offset(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temporal::{days_from_civil, format_datetime, parse_datetime};
+    use crate::temporal::{Days, format_datetime, parse_datetime};
 
     fn at(text: &str) -> i64 {
         parse_datetime(text).unwrap()
@@ -206,8 +219,8 @@ mod tests {
         assert_eq!(shown("2021-03-28 02:30:00", "Europe/Berlin", "+00:00"), "2021-03-28 01:00:00");
         assert_eq!(shown("1960-01-01 00:00:00", "+00:00", "+05:00"), "1960-01-01 00:00:00");
         assert_eq!(shown("2040-01-01 00:00:00", "+00:00", "+05:00"), "2040-01-01 05:00:00");
-        assert!(!is_timestamp(0) && is_timestamp(at("2038-01-19 03:14:07.999999")));
+        assert!(!is_timestamp(at("1970-01-01")) && is_timestamp(at("2038-01-19 03:14:07.999999")));
         assert!(!is_timestamp(at("2038-01-19 03:14:08")));
-        assert_eq!(CONVERTED_SECONDS.end, i64::from(days_from_civil(3001, 1, 19)) * 86_400);
+        assert_eq!(CONVERTED_SECONDS.end, i64::from(Days::from_civil(3001, 1, 19).0) * 86_400);
     }
 }

@@ -4,8 +4,8 @@ use crate::{Decimal, temporal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A single MySQL value. Units: `Date` in days since 1970-01-01, `DateTime` and `Time` in microseconds
-/// (`DateTime` since 1970-01-01 00:00:00, without a time zone).
+/// A single MySQL value. `Date` is a date code and `DateTime` the code of its date times the microseconds of a day, plus
+/// the microseconds since midnight, without a time zone ([`temporal::date_code`]); `Time` is in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     Null,

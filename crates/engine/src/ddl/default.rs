@@ -26,7 +26,7 @@ pub fn shown(column: &ColumnDef, zone: TimeZone) -> Option<DefaultValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_types::{Collation, Decimal};
+    use muster_types::{Collation, Decimal, temporal::EpochMicros};
 
     #[test]
     fn fits_or_not() {
@@ -41,7 +41,10 @@ mod tests {
         assert_eq!(c(text("1999-02-29"), SqlType::Date), None);
         assert_eq!(c(text("abc"), SqlType::varchar(2, Collation::DEFAULT)), None);
         let timestamp = StoredType { ty: SqlType::Timestamp { fsp: 0 }, digits: None, zone: TimeZone::Fixed(7200) };
-        assert_eq!(convert(&text("1970-01-01 02:00:01"), timestamp), Some(Value::DateTime(1_000_000)));
+        assert_eq!(
+            convert(&text("1970-01-01 02:00:01"), timestamp),
+            Some(Value::DateTime(EpochMicros(1_000_000).datetime()))
+        );
         assert_eq!(convert(&text("1970-01-01 02:00:00"), timestamp), None);
     }
 }

@@ -56,13 +56,12 @@ impl SessionValues for BindEnvironment<'_> {
         self.of_the_moment().session.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
     }
 
-    fn now_micros(&self) -> i64 {
-        self.of_the_moment().clock.now_micros()
+    fn now_datetime(&self) -> i64 {
+        self.of_the_moment().clock.now_datetime()
     }
 
-    fn utc_offset_micros(&self) -> i64 {
-        let clock = &self.of_the_moment().clock;
-        clock.now_micros() - clock.now_utc_micros
+    fn utc_datetime(&self) -> i64 {
+        self.of_the_moment().clock.utc_datetime()
     }
 
     fn time_zone(&self) -> TimeZone {

@@ -9,7 +9,7 @@ use muster_algebra::TableId;
 use muster_optimizer::Interrupt;
 use muster_sql::{Isolation, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, temporal::EpochMicros, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -62,16 +62,21 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Local time, microseconds since 1970-01-01 00:00:00.
-    pub fn now_micros(&self) -> i64 {
-        self.time_zone.from_utc(self.now_utc_micros)
+    /// The local datetime.
+    pub fn now_datetime(&self) -> i64 {
+        self.time_zone.local_datetime(EpochMicros(self.now_utc_micros))
+    }
+
+    /// The datetime in UTC.
+    pub fn utc_datetime(&self) -> i64 {
+        EpochMicros(self.now_utc_micros).datetime()
     }
 
     /// The statement's time as a column of this type stores it: with its digits of fraction, in UTC for a TIMESTAMP.
     pub fn now_stored(&self, ty: SqlType) -> i64 {
         let now = match ty {
-            SqlType::Timestamp { .. } => self.now_utc_micros,
-            _ => self.now_micros(),
+            SqlType::Timestamp { .. } => self.utc_datetime(),
+            _ => self.now_datetime(),
         };
         let unit = 10i64.pow(6 - u32::from(ty.fsp().min(6)));
         now.div_euclid(unit) * unit

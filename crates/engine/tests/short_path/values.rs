@@ -4,7 +4,7 @@
 use crate::data::{answer, in_db, loaded};
 use muster_engine::{
     Session,
-    types::{Decimal, Value},
+    types::{Decimal, Value, temporal},
 };
 
 const COLUMNS: [&str; 13] = ["id", "u", "k", "d", "w", "s", "b", "c", "x", "e", "m", "h", "f"];
@@ -118,8 +118,8 @@ fn values() -> Vec<Value> {
         Value::Float(300.0),
         Value::Decimal(Decimal::new(30_000, 2)),
         Value::Decimal(Decimal::new(55, 1)),
-        Value::Date(12_183),
-        Value::DateTime(978_690_300_000_000),
+        Value::Date(temporal::parse_date("2003-05-11").unwrap()),
+        Value::DateTime(temporal::parse_datetime("2001-01-05 10:25:00").unwrap()),
         Value::Time(360_001_000_000),
     ]
 }

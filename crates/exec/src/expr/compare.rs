@@ -19,7 +19,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Literal, in_list, is_null, not};
 use muster_algebra::{CompareOp, Expr};
-use muster_types::{Collation, Result, SqlType, Value, collation::TextTraits, temporal::MICROS_PER_DAY};
+use muster_types::{Collation, Result, SqlType, Value, collation::TextTraits, temporal::datetime_parts};
 use std::sync::Arc;
 
 fn operator(op: CompareOp) -> Operator {
@@ -241,8 +241,8 @@ fn exact_scalar(value: &Value, ty: SqlType) -> Option<ScalarValue> {
         (Value::Float(_), SqlType::Float) => true,
         (Value::Date(_), SqlType::Date) => true,
         (Value::DateTime(t), SqlType::Date) => {
-            return (t.rem_euclid(MICROS_PER_DAY) == 0)
-                .then(|| ScalarValue::Date32(i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok()));
+            let (date, clock) = datetime_parts(*t);
+            return (clock == 0).then_some(ScalarValue::Date32(Some(date)));
         }
         (Value::DateTime(_), SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => true,
         (Value::Time(_), SqlType::Time { .. }) => true,

@@ -9,7 +9,7 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::IntervalUnit;
 use muster_types::{
     ErrorCode, SqlError,
-    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, add_months, civil_from_days, days_from_civil},
+    temporal::{Days, MICROS_PER_SECOND, add_months, code_parts, code_year, datetime_of, datetime_parts},
 };
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ impl Extract {
     }
 }
 
-fn date_part(unit: IntervalUnit, days: i32) -> i64 {
-    let (y, m, d) = civil_from_days(days);
+fn date_part(unit: IntervalUnit, date: i32) -> i64 {
+    let (y, m, d) = code_parts(date);
     match unit {
         IntervalUnit::Year => y as i64,
         IntervalUnit::Quarter => (m as i64 + 2) / 3,
@@ -38,13 +38,14 @@ fn date_part(unit: IntervalUnit, days: i32) -> i64 {
     }
 }
 
-fn datetime_part(unit: IntervalUnit, micros: i64) -> i64 {
-    let seconds = micros.rem_euclid(MICROS_PER_DAY) / MICROS_PER_SECOND;
+fn datetime_part(unit: IntervalUnit, datetime: i64) -> i64 {
+    let (date, clock) = datetime_parts(datetime);
+    let seconds = clock / MICROS_PER_SECOND;
     match unit {
         IntervalUnit::Hour => seconds / 3600,
         IntervalUnit::Minute => seconds / 60 % 60,
         IntervalUnit::Second => seconds % 60,
-        _ => date_part(unit, micros.div_euclid(MICROS_PER_DAY) as i32),
+        _ => date_part(unit, date),
     }
 }
 
@@ -59,23 +60,9 @@ impl Kernel for Extract {
         let parts: Int64Array = match array.data_type() {
             DataType::Date32 => {
                 let dates = array.as_primitive::<Date32Type>();
-                if unit == IntervalUnit::Year {
-                    // Neighbours are mostly of one year.
-                    let (mut from, mut to, mut year) = (1, 0, 0);
-                    let years: Vec<i64> = dates
-                        .values()
-                        .iter()
-                        .map(|days| {
-                            if !(from..to).contains(days) {
-                                let y = civil_from_days(*days).0;
-                                (from, to, year) = (days_from_civil(y, 1, 1), days_from_civil(y + 1, 1, 1), y as i64);
-                            }
-                            year
-                        })
-                        .collect();
-                    Int64Array::new(years.into(), dates.nulls().cloned())
-                } else {
-                    dates.unary(|days| date_part(unit, days))
+                match unit {
+                    IntervalUnit::Year => dates.unary(|date| i64::from(code_year(date))),
+                    _ => dates.unary(|date| date_part(unit, date)),
                 }
             }
             DataType::Timestamp(_, _) => {
@@ -103,12 +90,12 @@ impl DateAdd {
 }
 
 /// `None`: outside of the years 0 to 9999, and by days also in the year 0 (MySQL's zero date).
-fn move_date(unit: IntervalUnit, days: i32, n: i64) -> Option<i32> {
-    let month_steps = |k: i64| add_months(days, i32::try_from(n.checked_mul(k)?).ok()?);
+fn move_date(unit: IntervalUnit, date: i32, n: i64) -> Option<i32> {
+    let month_steps = |k: i64| add_months(date, i32::try_from(n.checked_mul(k)?).ok()?);
     let day_steps = |k: i64| {
-        let moved = (days as i64).checked_add(n.checked_mul(k)?)?;
-        let range = days_from_civil(1, 1, 1) as i64..=days_from_civil(9999, 12, 31) as i64;
-        range.contains(&moved).then_some(moved as i32)
+        let moved = i64::from(Days::of_code(date).0).checked_add(n.checked_mul(k)?)?;
+        let range = i64::from(Days::from_civil(1, 1, 1).0)..=i64::from(Days::from_civil(9999, 12, 31).0);
+        range.contains(&moved).then(|| Days(moved as i32).code())
     };
     match unit {
         IntervalUnit::Day => day_steps(1),
@@ -155,7 +142,7 @@ impl Kernel for DateToDateTime {
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let array = args[0].to_array(rows)?;
         let dates = array.as_primitive::<Date32Type>();
-        Ok(Arc::new(dates.unary::<_, TimestampMicrosecondType>(|d| d as i64 * MICROS_PER_DAY)))
+        Ok(Arc::new(dates.unary::<_, TimestampMicrosecondType>(|d| datetime_of(d, 0))))
     }
 }
 
@@ -170,7 +157,7 @@ impl Kernel for DateTimeToDate {
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let array = args[0].to_array(rows)?;
         let times = array.as_primitive::<TimestampMicrosecondType>();
-        Ok(Arc::new(times.unary::<_, Date32Type>(|t| t.div_euclid(MICROS_PER_DAY) as i32)))
+        Ok(Arc::new(times.unary::<_, Date32Type>(|t| datetime_parts(t).0)))
     }
 }
 
@@ -190,8 +177,9 @@ mod tests {
         ] {
             assert_eq!(format_date(move_date(unit, parse_date(from).unwrap(), n).unwrap()), want);
         }
-        assert_eq!(move_date(IntervalUnit::Year, 0, 9000), None);
-        assert_eq!(move_date(IntervalUnit::Day, 0, i64::MAX), None);
+        let day = parse_date("1970-01-01").unwrap();
+        assert_eq!(move_date(IntervalUnit::Year, day, 9000), None);
+        assert_eq!(move_date(IntervalUnit::Day, day, i64::MAX), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sums and differences of times and moments.
 
 use super::{
-    read::{self, TimeOrMoment, day_of_number},
+    read::{self, TimeOrMoment, date_of_number},
     week,
 };
 use crate::{Call, ResultType, Typing};
@@ -95,8 +95,8 @@ fn moment_of(call: &mut Call, micros: i128) -> Value {
     if micros < 0 {
         return Value::Null;
     }
-    match day_of_number(i64::try_from(micros / day).unwrap_or(i64::MAX)) {
-        Ok(Some(days)) => Value::DateTime(i64::from(days) * MICROS_PER_DAY + (micros % day) as i64),
+    match date_of_number(i64::try_from(micros / day).unwrap_or(i64::MAX)) {
+        Ok(Some(date)) => Value::DateTime(temporal::datetime_of(date, (micros % day) as i64)),
         Ok(None) => Value::Null,
         Err(()) => {
             call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: add_time field overflow");

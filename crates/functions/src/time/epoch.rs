@@ -4,7 +4,7 @@ use super::{format, read};
 use crate::{Call, ResultType, Typing, call::int};
 use muster_types::{
     Decimal, Result, SqlType, Value,
-    temporal::{FSP_MAX, MICROS_PER_SECOND, Moment, read_datetime},
+    temporal::{EpochMicros, FSP_MAX, MICROS_PER_SECOND, Moment, read_datetime},
     time_zone::TimeZone,
 };
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,8 +32,9 @@ pub fn returns_seconds(typing: &Typing) -> ResultType {
 
 /// `UNIX_TIMESTAMP(local time)`: 0 out of range and for what is no date.
 pub fn unix_timestamp(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let moment = read::moment(call, &args[0]).and_then(|moment| moment.micros());
-    let utc = moment.map_or(0, |local| zone(call).to_utc(local).unwrap_or_else(|after| after));
+    let local = read::moment(call, &args[0]).and_then(|moment| moment.datetime());
+    let utc = local.map(|local| zone(call).to_utc(local).unwrap_or_else(|after| after));
+    let utc = utc.map_or(0, |utc| EpochMicros::of_datetime(utc).0);
     let seconds = utc.div_euclid(MICROS_PER_SECOND);
     let utc = if (1..SECONDS_END).contains(&seconds) { utc } else { 0 };
     Ok(match call.ty {
@@ -62,10 +63,10 @@ pub fn from_unixtime(call: &mut Call, args: &[Value]) -> Result<Value> {
     if !range.contains(&micros) || seconds.unscaled < 0 {
         return Ok(Value::Null);
     }
-    let local = zone(call).from_utc(micros as i64);
+    let local = zone(call).local_datetime(EpochMicros(micros as i64));
     match args.len() {
         1 => Ok(Value::DateTime(local)),
-        _ => format::formatted(call, Moment::of_micros(local), args),
+        _ => format::formatted(call, Moment::of_datetime(local), args),
     }
 }
 
@@ -77,7 +78,7 @@ pub fn returns_sysdate(typing: &Typing) -> ResultType {
 /// The time when the function is called, not that of the statement.
 pub fn sysdate(call: &mut Call, args: &[Value]) -> Result<Value> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
-    let local = zone(call).from_utc(i64::try_from(now).unwrap_or(0));
+    let local = zone(call).local_datetime(EpochMicros(i64::try_from(now).unwrap_or(0)));
     let unit = 10i64.pow(6 - int(args, 0).clamp(0, 6) as u32);
     Ok(Value::DateTime(local.div_euclid(unit) * unit))
 }

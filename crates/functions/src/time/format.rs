@@ -7,7 +7,7 @@ use super::{
 use crate::{Call, ResultType, Typing, locale::Locale};
 use muster_types::{
     Result, Value,
-    temporal::{MICROS_PER_SECOND, Moment},
+    temporal::{Days, MICROS_PER_SECOND, Moment},
 };
 use std::fmt::Write;
 
@@ -124,7 +124,7 @@ impl Written<'_> {
             'H' => write!(out, "{h:02}"),
             'h' | 'I' => write!(out, "{h12:02}"),
             'i' => write!(out, "{m:02}"),
-            'j' => write!(out, "{:03}", self.days()? - read::days_since_1970(day_number(year, 1, 1)) + 1),
+            'j' => write!(out, "{:03}", self.days()?.0 - read::days_of_number(day_number(year, 1, 1)).0 + 1),
             'k' => write!(out, "{h}"),
             'l' => write!(out, "{h12}"),
             'M' => write!(out, "{}", self.locale.months.get(month_at)?),
@@ -148,11 +148,11 @@ impl Written<'_> {
         written.ok()
     }
 
-    /// Days since 1970-01-01; `None` of a TIME and of a date without year and month.
-    fn days(&self) -> Option<i32> {
+    /// The day; `None` of a TIME and of a date without year and month.
+    fn days(&self) -> Option<Days> {
         let Moment { year, month, day, .. } = self.moment;
         let has_date = !self.is_time && (month != 0 || year != 0);
-        has_date.then(|| read::days_since_1970(day_number(year, month, day)))
+        has_date.then(|| read::days_of_number(day_number(year, month, day)))
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
             ("2006-06-01", "%d", "01"),
             ("2024-01-01 00:05:00.000120", "%h %l %p %f %% %q %", "12 12 AM 000120 % q %"),
         ] {
-            let moment = Moment::of_micros(parse_datetime(at).unwrap());
+            let moment = Moment::of_datetime(parse_datetime(at).unwrap());
             let hours = moment.clock / (3600 * MICROS_PER_SECOND);
             let written = Written { moment, hours, is_time: false, locale: Locale::english() };
             assert_eq!(written.write(format).unwrap(), want);

@@ -1,6 +1,6 @@
 //! Dates and times made of numbers.
 
-use super::read::{self, day_number, day_of_number};
+use super::read::{self, date_of_number, day_number};
 use crate::{Call, ResultType, Typing, call::int};
 use muster_types::{
     ErrorCode, Result, SqlType, Value,
@@ -28,7 +28,7 @@ pub fn make_date(_: &mut Call, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     let first = day_number(read::full_year(year) as i32, 1, 1);
-    let date = day_of_number(first.saturating_add(day - 1));
+    let date = date_of_number(first.saturating_add(day - 1));
     Ok(date.ok().flatten().map_or(Value::Null, Value::Date))
 }
 
@@ -73,8 +73,8 @@ pub fn from_days(call: &mut Call, args: &[Value]) -> Result<Value> {
     /// Numbers from this one on are the zero date again.
     const ZERO_AGAIN: i64 = 3_652_500;
     let number = int(args, 0);
-    match day_of_number(number) {
-        Ok(day) => Ok(day.map_or(Value::Null, Value::Date)),
+    match date_of_number(number) {
+        Ok(date) => Ok(date.map_or(Value::Null, Value::Date)),
         Err(()) => {
             if number < ZERO_AGAIN {
                 call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: from_days field overflow");

@@ -2,7 +2,7 @@
 
 use super::{read, week::weekday};
 use crate::{Call, ResultType, Typing, locale::Locale};
-use muster_types::{Result, Value};
+use muster_types::{Result, Value, temporal::Days};
 
 /// The language that the session has.
 fn locale(call: &Call) -> &'static Locale {
@@ -25,8 +25,9 @@ fn longest(typing: &Typing, names: fn(&Locale) -> &Vec<&'static str>) -> ResultT
 }
 
 pub fn day_name(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let day = read::whole_moment(call, &args[0]).and_then(|moment| moment.days());
-    Ok(day.map_or(Value::Null, |day| Value::Text(locale(call).days[weekday(day) as usize].into())))
+    let date = read::whole_moment(call, &args[0]).and_then(|moment| moment.date());
+    let name = |date: i32| locale(call).days[weekday(Days::of_code(date)) as usize];
+    Ok(date.map_or(Value::Null, |date| Value::Text(name(date).into())))
 }
 
 /// NULL for a month that is zero.

@@ -3,7 +3,7 @@
 use crate::Call;
 use muster_types::{
     Decimal, ErrorCode, SqlType, Value, cast,
-    temporal::{self, MICROS_PER_DAY, Moment},
+    temporal::{self, Days, MICROS_PER_DAY, Moment},
 };
 
 /// The number of 1970-01-01 among the days since the year 0, as TO_DAYS counts them.
@@ -49,17 +49,17 @@ pub fn day_number(year: i32, month: u32, day: u32) -> i64 {
     days + year / 4 - ((year / 100 + 1) * 3) / 4
 }
 
-/// Days since 1970-01-01 of a day's number.
-pub fn days_since_1970(day_number: i64) -> i32 {
-    i32::try_from(day_number - DAY_NUMBER_OF_1970).unwrap_or(i32::MAX)
+/// The day of a number since the year 0.
+pub fn days_of_number(day_number: i64) -> Days {
+    Days(i32::try_from(day_number - DAY_NUMBER_OF_1970).unwrap_or(i32::MAX))
 }
 
-/// The day of a number since the year 0, in days since 1970-01-01. `Err`: one behind the year 9999. `None`: MySQL's
-/// zero date, which there is none of here.
-pub fn day_of_number(day_number: i64) -> Result<Option<i32>, ()> {
+/// The date code of a day's number since the year 0. `Err`: one behind the year 9999. `None`: MySQL's zero date, which
+/// there is none of here.
+pub fn date_of_number(day_number: i64) -> Result<Option<i32>, ()> {
     match day_number {
         n if n <= YEAR_ZERO_LAST => Ok(None),
-        n if n <= DAY_NUMBER_MAX => Ok(Some(days_since_1970(n))),
+        n if n <= DAY_NUMBER_MAX => Ok(Some(days_of_number(n).code())),
         _ => Err(()),
     }
 }
@@ -72,13 +72,13 @@ pub fn moment(call: &mut Call, value: &Value) -> Option<Moment> {
     };
     of.warning.into_iter().for_each(|warning| (call.warnings)(warning));
     // A fraction that was rounded up can have made the time of day a whole day.
-    Some(of.moment.micros().map_or(of.moment, Moment::of_micros))
+    Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
 }
 
 /// The moment that a value means, on a day of the calendar; warning 1292 and `None` for anything else.
 pub fn whole_moment(call: &mut Call, value: &Value) -> Option<Moment> {
     let moment = moment(call, value)?;
-    if moment.days().is_none() {
+    if moment.date().is_none() {
         warn_incorrect(call, value);
         return None;
     }
@@ -149,14 +149,13 @@ pub fn full_year(year: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_types::temporal::days_from_civil;
 
     #[test]
     fn numbers_of_days_are_mysqls() {
         assert_eq!(day_number(2007, 10, 7), 733_321);
         assert_eq!(day_number(9999, 12, 31), DAY_NUMBER_MAX);
-        assert_eq!(days_since_1970(day_number(1970, 1, 1)), 0);
-        assert_eq!(days_since_1970(day_number(1, 1, 1)), days_from_civil(1, 1, 1));
-        assert_eq!((day_of_number(365), day_of_number(DAY_NUMBER_MAX + 1)), (Ok(None), Err(())));
+        assert_eq!(days_of_number(day_number(1970, 1, 1)), Days(0));
+        assert_eq!(days_of_number(day_number(1, 1, 1)), Days::from_civil(1, 1, 1));
+        assert_eq!((date_of_number(365), date_of_number(DAY_NUMBER_MAX + 1)), (Ok(None), Err(())));
     }
 }

@@ -1,13 +1,13 @@
 //! STR_TO_DATE (manual 14.7), as MySQL's `extract_date_time` reads.
 
 use super::{
-    read::{day_number, days_since_1970, full_year},
+    read::{day_number, days_of_number, full_year},
     week::weekday,
 };
 use crate::{Call, ResultType, Typing, locale::Locale};
 use muster_types::{
     ErrorCode, Result, SqlType, Value,
-    temporal::{FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil, days_in_month},
+    temporal::{FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, code_parts, date_code, datetime_of, days_in_month},
 };
 
 /// Specifiers that make a result a time, and those that make it a date; days of months make neither.
@@ -251,7 +251,7 @@ impl Fields {
                 _ => return Err(DATETIME),
             };
             let first = day_number(year as i32, 1, 1);
-            let monday_based = i64::from(weekday(days_since_1970(first)));
+            let monday_based = i64::from(weekday(days_of_number(first)));
             let of_first = if week.sunday_first { (monday_based + 1) % 7 } else { monday_based };
             let is_first_week = if week.sunday_first { of_first == 0 } else { of_first <= 3 };
             let in_week = if week.sunday_first { self.weekday % 7 } else { self.weekday - 1 };
@@ -264,8 +264,8 @@ impl Fields {
 
     /// Error for a day outside of the years 1 to 9999.
     fn set_date(&mut self, day_number: i64) -> std::result::Result<(), Wanted> {
-        let days = super::read::day_of_number(day_number).ok().flatten().ok_or(DATETIME)?;
-        let (year, month, day) = civil_from_days(days);
+        let date = super::read::date_of_number(day_number).ok().flatten().ok_or(DATETIME)?;
+        let (year, month, day) = code_parts(date);
         (self.year, self.month, self.day) = (year.into(), month.into(), day.into());
         Ok(())
     }
@@ -279,10 +279,10 @@ impl Fields {
         if month == 0 || day == 0 || day > days_in_month(year, month) {
             return Err(DATETIME);
         }
-        let days = days_from_civil(year, month, day);
+        let date = date_code(year, month, day);
         Ok(match ty {
-            SqlType::Date => Value::Date(days),
-            _ => Value::DateTime(i64::from(days) * MICROS_PER_DAY + clock),
+            SqlType::Date => Value::Date(date),
+            _ => Value::DateTime(datetime_of(date, clock)),
         })
     }
 }

@@ -1,18 +1,18 @@
 //! Days of weeks and years, and the numbering of weeks.
 
-use muster_types::temporal::{civil_from_days, days_from_civil};
+use muster_types::temporal::Days;
 
 pub(super) const SECONDS_PER_DAY: i64 = 86_400;
 
 /// 0 for Monday to 6 for Sunday.
-pub fn weekday(days: i32) -> u32 {
+pub fn weekday(day: Days) -> u32 {
     // 1970-01-01 was a Thursday.
-    (days + 3).rem_euclid(7) as u32
+    (day.0 + 3).rem_euclid(7) as u32
 }
 
 /// 1 for the first of January.
-pub fn day_of_year(days: i32) -> u32 {
-    (days - days_from_civil(civil_from_days(days).0, 1, 1)) as u32 + 1
+pub fn day_of_year(day: Days) -> u32 {
+    (day.0 - Days::from_civil(day.civil().0, 1, 1).0) as u32 + 1
 }
 
 /// How weeks are numbered (the `mode` of MySQL's WEEK()).
@@ -43,21 +43,21 @@ impl WeekMode {
     }
 
     /// The day the first week of a year begins on.
-    fn first_day(self, year: i32) -> i32 {
+    fn first_day(self, year: i32) -> Days {
         // The first week that must hold this day of January is the one the rule asks for.
-        let inside = days_from_civil(year, 1, if self.four_days { 4 } else { 7 });
+        let inside = Days::from_civil(year, 1, if self.four_days { 4 } else { 7 });
         let since_start = if self.monday_first { weekday(inside) } else { (weekday(inside) + 1) % 7 };
-        inside - since_start as i32
+        Days(inside.0 - since_start as i32)
     }
 }
 
 /// The year that the week belongs to, and the week's number in it.
-pub fn week(days: i32, mode: WeekMode) -> (i32, u32) {
-    let year = civil_from_days(days).0;
-    let number = |year: i32| ((days - mode.first_day(year)) / 7) as u32 + 1;
-    if days < mode.first_day(year) {
+pub fn week(day: Days, mode: WeekMode) -> (i32, u32) {
+    let year = day.civil().0;
+    let number = |year: i32| ((day.0 - mode.first_day(year).0) / 7) as u32 + 1;
+    if day < mode.first_day(year) {
         if mode.by_week_year { (year - 1, number(year - 1)) } else { (year, 0) }
-    } else if mode.by_week_year && days >= mode.first_day(year + 1) {
+    } else if mode.by_week_year && day >= mode.first_day(year + 1) {
         (year + 1, 1)
     } else {
         (year, number(year))
@@ -78,10 +78,10 @@ mod tests {
             ("2000-01-01", [(2000, 0), (2000, 0), (1999, 52), (1999, 52)]),
             ("2023-01-01", [(2023, 1), (2023, 0), (2023, 1), (2022, 52)]),
         ] {
-            assert_eq!(modes.map(|m| week(parse_date(date).unwrap(), m)), want, "{date}");
+            assert_eq!(modes.map(|m| week(Days::of_code(parse_date(date).unwrap()), m)), want, "{date}");
         }
         assert_eq!([0, 1, 2, 3].map(WeekMode::from_number), modes);
-        let number = |date, mode| week(parse_date(date).unwrap(), WeekMode::from_number(mode)).1;
+        let number = |date, mode| week(Days::of_code(parse_date(date).unwrap()), WeekMode::from_number(mode)).1;
         assert_eq!([4, 5, 6, 7].map(|mode| number("2008-02-20", mode)), [8, 7, 8, 7]);
         assert_eq!([4, 5, 6, 7].map(|mode| number("2000-01-01", mode)), [0, 0, 52, 52]);
     }

@@ -1,7 +1,7 @@
 //! The date table: pure calendar arithmetic, with the generator's quirks.
 
 use super::vocabulary::{HOLIDAYS, MONTHS, WEEKDAYS};
-use muster_types::temporal::{civil_from_days, days_from_civil, days_in_month};
+use muster_types::temporal::{Days, days_in_month};
 use std::{fmt, ops::Range};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub struct Date {
 
 /// Days since 1970-01-01 of 1992-01-01, the first day.
 pub fn first_day() -> i32 {
-    days_from_civil(1992, 1, 1)
+    Days::from_civil(1992, 1, 1).0
 }
 
 /// The date as YYYYMMDD.
 pub fn date_key(days: i32) -> i64 {
-    let (y, m, d) = civil_from_days(days);
+    let (y, m, d) = Days(days).civil();
     y as i64 * 10_000 + m as i64 * 100 + d as i64
 }
 
@@ -31,8 +31,8 @@ pub fn date_key(days: i32) -> i64 {
 pub fn rows(range: Range<u64>) -> impl Iterator<Item = Date> {
     range.map(|n| {
         let days = first_day() + n as i32;
-        let (year, month, day) = civil_from_days(days);
-        let day_of_year = days - days_from_civil(year, 1, 1) + 1;
+        let (year, month, day) = Days(days).civil();
+        let day_of_year = days - Days::from_civil(year, 1, 1).0 + 1;
         // 1970-01-01 was a Thursday.
         Date { year, month, day, day_of_year, weekday: (days + 4).rem_euclid(7) }
     })

@@ -11,6 +11,7 @@ use muster_algebra::{ColumnStatistics, Statistics, TableDef};
 use muster_engine::Session;
 use muster_engine::types::{KeyRange, Value};
 use muster_lab::Workload;
+use muster_types::temporal::Days;
 use std::fmt::Write;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -123,8 +124,9 @@ async fn counts(session: &mut Session, table: &TableDef, index: usize, known: &d
             uneven(counted(spread(*min, *max).into_iter().map(Value::Int).collect()).collect())
         }
         (Some(Value::Date(min)), Some(Value::Date(max))) => {
-            let days = spread((*min).into(), (*max).into());
-            uneven(counted(days.into_iter().map(|day| Value::Date(day as i32)).collect()).collect())
+            let days = spread(Days::of_code(*min).0.into(), Days::of_code(*max).0.into());
+            let dates = days.into_iter().map(|day| Value::Date(Days(day as i32).code()));
+            uneven(counted(dates.collect()).collect())
         }
         (Some(Value::Text(_)), _) if column.distinct <= TEXTS_MAX => {
             let name = &table.columns[first.column].name;

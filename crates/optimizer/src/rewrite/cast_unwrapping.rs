@@ -6,7 +6,11 @@ mod members;
 use super::{RewriteContext, update_exprs};
 use crate::literal::{exact_value, is_lossless_cast, literal};
 use muster_algebra::{Columns, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
-use muster_types::{Result, temporal::MICROS_PER_SECOND, time_zone::TimeZone};
+use muster_types::{
+    Result,
+    temporal::{MICROS_PER_SECOND, datetime_parts, is_calendar_day, moved_datetime},
+    time_zone::TimeZone,
+};
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
@@ -56,7 +60,9 @@ fn unwrapped_constant(expr: &Expr, wrapped: &Wrapped) -> Option<Expr> {
     match *wrapped {
         Wrapped::Cast(to) => exact_value(value, from, to).map(|v| Expr::literal(v, to)),
         Wrapped::Moved(micros, to) => match exact_value(value, from, to)? {
-            Value::DateTime(t) => Some(Expr::literal(Value::DateTime(t.checked_sub(micros)?), to)),
+            Value::DateTime(t) if is_calendar_day(datetime_parts(t).0) => {
+                Some(Expr::literal(Value::DateTime(moved_datetime(t, -micros)), to))
+            }
             Value::Null => Some(Expr::null(to)),
             _ => None,
         },
@@ -87,6 +93,7 @@ fn unwrap_list(arg: &Expr, list: &[Expr], columns: &Columns) -> Option<(Expr, Ve
 mod tests {
     use super::*;
     use crate::testing::builder::*;
+    use muster_types::temporal::{date_code, datetime_of};
 
     #[test]
     fn constants_take_the_type_of_the_column() {
@@ -113,10 +120,14 @@ mod tests {
             args: vec![Expr::Column(a), text("+00:00"), text(zone)],
             ty,
         };
-        let hours = |n: i64| Expr::literal(Value::DateTime(n * 3_600_000_000), ty);
+        let day = datetime_of(date_code(2001, 1, 31), 0);
+        let hours = |n: i64| Expr::literal(Value::DateTime(moved_datetime(day, n * 3_600_000_000)), ty);
         let compare = |zone| unwrap_comparison(CompareOp::Lt, &local(zone), &hours(5), &t.columns);
         assert_eq!(compare("+02:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(3))));
         assert_eq!(compare("-02:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(7))));
+        assert_eq!(compare("-20:00"), None);
+        assert_eq!(compare("-13:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(18))));
+        assert_eq!(compare("+13:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(-8))));
         // Where clocks change, the order of local times is not that of moments.
         assert_eq!(compare("Europe/Berlin"), None);
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::builder::*;
 use muster_algebra::{ArithmeticOp, Columns, IntervalUnit, ScalarFunction, Value};
+use muster_types::temporal::date_code;
 
 fn folded(expr: Expr) -> Expr {
     let mut expr = expr;
@@ -38,10 +39,10 @@ fn arithmetic_and_dates_are_computed() {
         ty: SqlType::BIGINT,
     };
     assert_eq!(folded(sum), Expr::int(11));
-    let date = |days| Expr::literal(Value::Date(days), SqlType::Date);
-    let args = vec![date(0), Expr::int(1)];
+    let date = |month, day| Expr::literal(Value::Date(date_code(2001, month, day)), SqlType::Date);
+    let args = vec![date(1, 31), Expr::int(1)];
     let month = Expr::Call { function: ScalarFunction::DateAdd(IntervalUnit::Month), args, ty: SqlType::Date };
-    assert_eq!(folded(month), date(31));
+    assert_eq!(folded(month), date(2, 28));
 }
 
 #[test]

@@ -291,7 +291,7 @@ impl SessionValues for Session {
         Value::Null
     }
 
-    fn now_micros(&self) -> i64 {
+    fn now_datetime(&self) -> i64 {
         0
     }
 

@@ -172,7 +172,7 @@ impl Index {
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Int(i) => Some(*i as f64),
-        Value::Date(d) => Some(f64::from(*d)),
+        Value::Date(d) => Some(f64::from(temporal::Days::of_code(*d).0)),
         Value::Decimal(d) => d.to_string().parse().ok(),
         _ => None,
     }

@@ -6,7 +6,7 @@ use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
     SqlType, ValueRef, charset,
-    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days},
+    temporal::{MICROS_PER_SECOND, code_parts, datetime_of, datetime_parts},
 };
 use mysql_common::constants::ColumnType;
 
@@ -60,7 +60,7 @@ pub fn put(value: ValueRef<'_>, i: usize, bitmap: usize, format: &Format, out: &
         },
         ValueRef::Float(x) => out.extend_from_slice(&x.to_le_bytes()),
         ValueRef::Double(x) => out.extend_from_slice(&x.to_le_bytes()),
-        ValueRef::Date(d) => put_datetime(d as i64 * MICROS_PER_DAY, out),
+        ValueRef::Date(d) => put_datetime(datetime_of(d, 0), out),
         ValueRef::DateTime(t) => put_datetime(t, out),
         ValueRef::Time(t) => put_time(t, out),
         ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),
@@ -81,9 +81,9 @@ fn put_integer(n: u64, format: &Format, out: &mut Vec<u8>) {
 }
 
 /// The shortest of the protocol's forms that holds the value: 4, 7 or 11 bytes.
-fn put_datetime(micros: i64, out: &mut Vec<u8>) {
-    let (year, month, day) = civil_from_days(micros.div_euclid(MICROS_PER_DAY) as i32);
-    let clock = micros.rem_euclid(MICROS_PER_DAY);
+fn put_datetime(datetime: i64, out: &mut Vec<u8>) {
+    let (date, clock) = datetime_parts(datetime);
+    let (year, month, day) = code_parts(date);
     let (seconds, fraction) = (clock / MICROS_PER_SECOND, clock % MICROS_PER_SECOND);
     let length = if fraction > 0 {
         11

@@ -63,11 +63,11 @@ pub trait SessionValues {
     }
     /// `@name`; NULL when never set.
     fn user_variable(&self, name: &str) -> Value;
-    /// Local time of the statement's start, in microseconds since 1970-01-01 00:00:00.
-    fn now_micros(&self) -> i64;
-    /// The offset of local time from UTC at that moment, in microseconds.
-    fn utc_offset_micros(&self) -> i64 {
-        0
+    /// The local datetime of the statement's start.
+    fn now_datetime(&self) -> i64;
+    /// The datetime of the statement's start in UTC.
+    fn utc_datetime(&self) -> i64 {
+        self.now_datetime()
     }
     /// In which TIMESTAMP columns are read.
     fn time_zone(&self) -> TimeZone {

@@ -3,7 +3,7 @@
 use super::{Item, decimal_digits, numeric_type};
 use muster_types::{
     BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value, cast,
-    temporal::{self, MICROS_PER_DAY},
+    temporal::{self, datetime_of, datetime_parts},
 };
 
 /// The common type of two that are not text both; each side is converted to it. Text next to a date becomes a date,
@@ -77,14 +77,14 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>>
             _ => None,
         },
         SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
-        SqlType::Date => match instant(value, "DATE")? {
+        SqlType::Date => match datetime(value, "DATE")? {
             // A number next to a date counts without its time of day.
-            Some(t) if t % MICROS_PER_DAY == 0 || matches!(value, Value::Int(_)) => {
-                i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok().map(Value::Date)
+            Some(t) if datetime_parts(t).1 == 0 || matches!(value, Value::Int(_)) => {
+                Some(Value::Date(datetime_parts(t).0))
             }
             _ => None,
         },
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match instant(value, "DATETIME")? {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match datetime(value, "DATETIME")? {
             Some(t) if t % 10i64.pow(6 - fsp.min(6) as u32) == 0 => Some(Value::DateTime(t)),
             _ => None,
         },
@@ -144,13 +144,13 @@ fn exact_decimal(value: &Value, precision: u8, scale: u8) -> Option<Decimal> {
     d.rescale(scale).filter(|same| *same == d && same.precision() <= precision)
 }
 
-/// Microseconds since 1970 of a literal next to a date.
-fn instant(value: &Value, what: &str) -> Result<Option<i64>> {
+/// The datetime of a literal next to a date.
+fn datetime(value: &Value, what: &str) -> Result<Option<i64>> {
     Ok(match value {
-        Value::Date(d) => Some(*d as i64 * MICROS_PER_DAY),
+        Value::Date(d) => Some(datetime_of(*d, 0)),
         Value::DateTime(t) => Some(*t),
         Value::Int(n) => temporal::datetime_from_number(*n),
-        Value::Text(text) => match temporal::read_datetime(text).and_then(|read| read.moment.micros()) {
+        Value::Text(text) => match temporal::read_datetime(text).and_then(|read| read.moment.datetime()) {
             Some(t) => Some(t),
             None => return Err(wrong_value(what, text)),
         },
@@ -164,7 +164,7 @@ pub(crate) fn cut_date(value: &Value, to: SqlType) -> Option<&str> {
     match value {
         Value::Text(text) if to.is_temporal() && !matches!(to, SqlType::Time { .. }) => {
             let read = temporal::read_datetime(text)?;
-            (read.is_cut && read.moment.micros().is_some()).then_some(text)
+            (read.is_cut && read.moment.datetime().is_some()).then_some(text)
         }
         _ => None,
     }
@@ -233,7 +233,7 @@ mod tests {
             (Value::Int(100), SqlType::decimal(3, 2), None),
             (text("1995-03-15"), SqlType::Date, Some(Value::Date(day))),
             (text("1995-03-15 00:00:01"), SqlType::Date, None),
-            (Value::DateTime(day as i64 * MICROS_PER_DAY), SqlType::Date, Some(Value::Date(day))),
+            (Value::DateTime(datetime_of(day, 0)), SqlType::Date, Some(Value::Date(day))),
             (Value::Int(19950315), SqlType::Date, Some(Value::Date(day))),
             (Value::Int(1), SqlType::Bool, Some(Value::Bool(true))),
             (Value::Int(2), SqlType::Bool, None),

@@ -74,15 +74,15 @@ fn what_is_wrong_is_said() {
     assert!(matches!(tampered(|bytes| bytes[64..72].copy_from_slice(b"MUSTER\n\n")), StorageError::Foreign { .. }));
     assert!(matches!(tampered(|bytes| bytes.fill(b'x')), StorageError::Foreign { .. }));
     let newer = tampered(|bytes| {
-        bytes[8] = 3;
+        bytes[8] = 4;
         sealed(bytes);
     });
-    assert!(matches!(newer, StorageError::NewerFormat { found: 3, supported: 2, .. }), "{newer}");
+    assert!(matches!(newer, StorageError::NewerFormat { found: 4, supported: 3, .. }), "{newer}");
     let older = tampered(|bytes| {
         bytes[8] = 1;
         sealed(bytes);
     });
-    assert!(matches!(older, StorageError::OlderFormat { found: 1, supported: 2, .. }), "{older}");
+    assert!(matches!(older, StorageError::OlderFormat { found: 1, supported: 3, .. }), "{older}");
 }
 
 #[test]

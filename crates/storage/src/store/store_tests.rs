@@ -105,12 +105,12 @@ fn identities_of_other_formats_and_damaged_ones_are_told() {
     drop(open(directory.path()).unwrap());
     let good = identity(directory.path());
     let write = |text: String| fs::write(directory.path().join("MUSTER"), text).unwrap();
-    write(good.replace("format 2", "format 3\nsecret 7"));
+    write(good.replace("format 3", "format 4\nsecret 7"));
     let e = open(directory.path()).map(drop).unwrap_err();
-    assert!(matches!(e, StorageError::NewerFormat { found: 3, supported: 2, .. }), "{e}");
-    write(good.replace("format 2", "format 1"));
+    assert!(matches!(e, StorageError::NewerFormat { found: 4, supported: 3, .. }), "{e}");
+    write(good.replace("format 3", "format 2"));
     let e = open(directory.path()).map(drop).unwrap_err();
-    assert!(e.to_string().contains("(format 1)") && e.to_string().contains("load the data again"), "{e}");
+    assert!(e.to_string().contains("(format 2)") && e.to_string().contains("load the data again"), "{e}");
     for bad in [good.replace("16384", "16385"), good.replace("page_size", "pagesize"), good.replace("16384", "big")] {
         write(bad);
         assert!(matches!(open(directory.path()), Err(StorageError::Corrupt { .. })));

@@ -250,7 +250,7 @@ fn round_to_integer(d: Decimal) -> i128 {
 /// Fractional seconds round into the seconds before the digits become a number: 23:59:59.5 is the next day.
 fn rounded_temporal(value: &Value) -> Decimal {
     temporal_decimal(&match value {
-        Value::DateTime(t) => Value::DateTime(temporal::round_fraction(*t, 0)),
+        Value::DateTime(t) => Value::DateTime(temporal::round_datetime(*t, 0)),
         Value::Time(t) => Value::Time(temporal::round_fraction(*t, 0)),
         other => other.clone(),
     })

@@ -6,8 +6,8 @@ use crate::{
     decimal::div_round,
     store::{self, StoreFault, StoredType, Unfit},
     temporal::{
-        MICROS_PER_DAY, Moment, TIME_MAX_MICROS, days_from_civil, moment_from_number, read_datetime, read_time,
-        round_fraction, time_from_number,
+        Days, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, date_code, datetime_of, moment_from_number,
+        read_datetime, read_time, round_datetime, round_fraction, time_from_number,
     },
     time_zone::TimeZone,
 };
@@ -27,8 +27,8 @@ pub struct MomentOfValue {
 }
 
 pub(super) fn to_date(value: &Value) -> (Value, Option<CastWarning>) {
-    match moment(value, "date").map(|of| (of.moment.days(), of.warning)) {
-        Some((Some(days), warning)) => (Value::Date(days), warning),
+    match moment(value, "date").map(|of| (of.moment.date(), of.warning)) {
+        Some((Some(date), warning)) => (Value::Date(date), warning),
         _ => incorrect("datetime", value),
     }
 }
@@ -54,9 +54,9 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
 }
 
 pub(super) fn to_datetime(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
-    let last = days_from_civil(10_000, 1, 1) as i64 * MICROS_PER_DAY;
-    match moment(value, "datetime").map(|of| (of.moment.micros(), of.warning)) {
-        Some((Some(t), warning)) if round_fraction(t, fsp) < last => (Value::DateTime(round_fraction(t, fsp)), warning),
+    let end = datetime_of(date_code(10_000, 0, 0), 0);
+    match moment(value, "datetime").map(|of| (of.moment.datetime(), of.warning)) {
+        Some((Some(t), warning)) if round_datetime(t, fsp) < end => (Value::DateTime(round_datetime(t, fsp)), warning),
         _ => incorrect("datetime", value),
     }
 }
@@ -66,9 +66,11 @@ pub(super) fn to_datetime(value: &Value, fsp: u8) -> (Value, Option<CastWarning>
 pub fn moment(value: &Value, what: &str) -> Option<MomentOfValue> {
     let (moment, has_clock) = match value {
         Value::Date(d) => (Moment::new(*d, 0), false),
-        Value::DateTime(t) => (Moment::of_micros(*t), true),
+        Value::DateTime(t) => (Moment::of_datetime(*t), true),
         // A time is one of today.
-        Value::Time(t) => (Moment::of_micros(today()? * MICROS_PER_DAY + t), true),
+        Value::Time(t) => {
+            (Moment::of_datetime(EpochMicros(i64::from(today()?.0) * MICROS_PER_DAY + t).datetime()), true)
+        }
         Value::Text(s) => return text_moment(s, what),
         Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, what),
         _ => {
@@ -86,9 +88,9 @@ fn text_moment(text: &str, what: &str) -> Option<MomentOfValue> {
     Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warning })
 }
 
-fn today() -> Option<i64> {
+fn today() -> Option<Days> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some((now.as_secs() / 86_400) as i64)
+    Some(Days((now.as_secs() / 86_400) as i32))
 }
 
 /// A number's integer part, and its fraction as microseconds of the number's sign: a million of them for .9999999,

@@ -79,9 +79,9 @@ pub fn year_text(bytes: &[u8]) -> Result<u64, Unfit<u64>> {
 
 /// The year of a number, a date or a time, which is of the current year.
 pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
-    let days = match value {
-        Value::Date(days) => Some(*days),
-        Value::DateTime(micros) => i32::try_from(micros.div_euclid(temporal::MICROS_PER_DAY)).ok(),
+    let date = match value {
+        Value::Date(date) => Some(*date),
+        Value::DateTime(datetime) => Some(temporal::datetime_parts(*datetime).0),
         Value::Time(_) => match crate::cast(value, crate::SqlType::Date).0 {
             Value::Date(today) => Some(today),
             _ => None,
@@ -90,7 +90,7 @@ pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
         number => return full_year(truncated(number)),
     };
     let out_of_range = Unfit::new(StoreFault::OutOfRange, 0);
-    days.map_or(Err(out_of_range), |days| full_year(temporal::civil_from_days(days).0.into()))
+    date.map_or(Err(out_of_range), |date| full_year(temporal::code_year(date).into()))
 }
 
 fn full_year(number: i128) -> Result<u64, Unfit<u64>> {

@@ -57,7 +57,7 @@ fn years() {
     assert_eq!(year_value(&Value::Int(0)), Ok(0));
     assert_eq!(year_value(&Value::Int(99)), Ok(1999));
     assert_eq!(year_value(&Value::Decimal(Decimal::new(19996, 1))), Ok(2000));
-    assert_eq!(year_value(&Value::Date(0)), Ok(1970));
+    assert_eq!(year_value(&Value::Date(crate::temporal::date_code(1970, 1, 1))), Ok(1970));
     assert_eq!(year_value(&Value::Int(2156)), unfit(OutOfRange, 0));
 }
 

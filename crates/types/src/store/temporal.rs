@@ -2,11 +2,11 @@
 
 use super::{StoreFault, Unfit};
 use crate::{
-    temporal::{self, MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS},
+    temporal::{self, TIME_MAX_MICROS, datetime_parts, round_datetime},
     time_zone::{self, TimeZone},
 };
 
-/// Days since 1970-01-01. There is no zero date: IGNORE stores NULL instead where the column can be NULL.
+/// The date code. There is no zero date: IGNORE stores NULL instead where the column can be NULL.
 #[inline]
 pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
     if let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text {
@@ -14,27 +14,25 @@ pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
         let (year, month, day) = ((d[0] * 10 + d[1]) * 100 + d[2] * 10 + d[3], d[4] * 10 + d[5], d[6] * 10 + d[7]);
         let plain = d.iter().all(|d| *d < 10) && (1..=12).contains(&month) && day >= 1;
         if plain && (day <= 28 || day <= temporal::days_in_month(year as i32, month)) {
-            return Ok(temporal::days_from_civil(year as i32, month, day));
+            return Ok(temporal::date_code(year as i32, month, day));
         }
     }
     // Half a second before midnight is the next day.
-    let day = |t: i64| (t + MICROS_PER_SECOND / 2).div_euclid(MICROS_PER_DAY) as i32;
+    let day = |t: i64| datetime_parts(round_datetime(t, 0)).0;
     moment(text, "date").map(day).map_err(|unfit| unfit.map(day))
 }
 
-/// Microseconds since 1970-01-01, rounded to `fsp` digits.
+/// The datetime, rounded to `fsp` digits.
 pub fn datetime(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
-    // Before 1970 too the half is rounded to the later moment.
-    let unit = unit_of(fsp);
-    let round = |t: i64| (t + unit / 2).div_euclid(unit) * unit;
+    let round = |t: i64| round_datetime(t, fsp);
     moment(text, "datetime").map(round).map_err(|unfit| unfit.map(round))
 }
 
-/// Microseconds since 1970-01-01. IGNORE stores the date in front of a text that goes on with something else.
+/// The datetime. IGNORE stores the date in front of a text that goes on with something else.
 fn moment(text: &[u8], what: &'static str) -> Result<i64, Unfit<i64>> {
     let read = std::str::from_utf8(text).ok().and_then(temporal::read_datetime);
-    let micros = read.and_then(|read| read.moment.micros());
-    match (micros, read.is_some_and(|read| read.is_cut)) {
+    let read_datetime = read.and_then(|read| read.moment.datetime());
+    match (read_datetime, read.is_some_and(|read| read.is_cut)) {
         (Some(t), false) => Ok(t),
         (instead, _) => Err(Unfit { fault: StoreFault::Incorrect(what), instead }),
     }
@@ -46,7 +44,7 @@ pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Unfit<i64>
     to_utc(datetime(text, fsp)?, zone)
 }
 
-/// The moment of a local time, for a TIMESTAMP.
+/// The datetime of UTC at a local one, for a TIMESTAMP.
 pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
     let unfit = |instead| Unfit { fault: StoreFault::Incorrect("datetime"), instead };
     let utc = zone.to_utc(local).map_err(|after| unfit(Some(after)))?;
@@ -65,10 +63,6 @@ pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
         (false, true) => Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(in_range) }),
         (true, _) => unfit(in_range),
     }
-}
-
-fn unit_of(fsp: u8) -> i64 {
-    10i64.pow(6 - fsp.min(6) as u32)
 }
 
 #[cfg(test)]

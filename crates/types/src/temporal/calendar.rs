@@ -3,13 +3,40 @@
 //! Conversions follow Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". There the year 0 is a leap year;
 //! here the days in front of its 29 February are one day later, so that days go on without a gap.
 
+use super::{code_parts, date_code};
+
 /// 0000-03-01, in days since 1970-01-01.
 const MARCH_OF_YEAR_ZERO: i32 = -719_468;
 
-/// Days since 1970-01-01 of a civil date. The fields are not checked: a day of 0 is the day before the month's first.
-pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
-    let days = gregorian_days(year, month, day);
-    if days < MARCH_OF_YEAR_ZERO { days + 1 } else { days }
+/// A day of the calendar as the number of days since 1970-01-01: what differences, weekdays and weeks are computed
+/// with. Values and columns hold date codes instead ([`date_code`]), which are plain `i32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Days(pub i32);
+
+impl Days {
+    /// The day of a civil date. The fields are not checked: a day of 0 is the day before the month's first, a month of 0
+    /// the December before the year.
+    pub fn from_civil(year: i32, month: u32, day: u32) -> Days {
+        let days = gregorian_days(year, month, day);
+        Days(if days < MARCH_OF_YEAR_ZERO { days + 1 } else { days })
+    }
+
+    /// The year, month and day of the month.
+    pub fn civil(self) -> (i32, u32, u32) {
+        if self.0 < MARCH_OF_YEAR_ZERO { gregorian_civil(self.0 - 1) } else { gregorian_civil(self.0) }
+    }
+
+    /// The day of a date code; what the calendar does not have counts as in [`Days::from_civil`].
+    pub fn of_code(code: i32) -> Days {
+        let (year, month, day) = code_parts(code);
+        Days::from_civil(year, month, day)
+    }
+
+    /// The date code of the day.
+    pub fn code(self) -> i32 {
+        let (year, month, day) = self.civil();
+        date_code(year, month, day)
+    }
 }
 
 fn gregorian_days(year: i32, month: u32, day: u32) -> i32 {
@@ -20,11 +47,6 @@ fn gregorian_days(year: i32, month: u32, day: u32) -> i32 {
     let doy = (153 * mp + 2) / 5 + day as i32 - 1;
     let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
     era * 146_097 + doe - 719_468
-}
-
-/// Year, month and day of a number of days since 1970-01-01.
-pub fn civil_from_days(days: i32) -> (i32, u32, u32) {
-    if days < MARCH_OF_YEAR_ZERO { gregorian_civil(days - 1) } else { gregorian_civil(days) }
 }
 
 fn gregorian_civil(days: i32) -> (i32, u32, u32) {
@@ -52,13 +74,13 @@ pub fn days_in_month(year: i32, month: u32) -> u32 {
     }
 }
 
-/// The date moved by whole months; the day is cut to the month's last (MySQL's `DATE_ADD .. MONTH`). `None` outside of
-/// the years 0 to 9999.
-pub fn add_months(days: i32, months: i32) -> Option<i32> {
-    let (y, m, d) = civil_from_days(days);
+/// The date code moved by whole months; the day is cut to the month's last (MySQL's `DATE_ADD .. MONTH`). `None` outside
+/// of the years 0 to 9999.
+pub fn add_months(code: i32, months: i32) -> Option<i32> {
+    let (y, m, d) = code_parts(code);
     let index = y.checked_mul(12)?.checked_add(m as i32 - 1)?.checked_add(months)?;
     let (y, m) = (index.div_euclid(12), index.rem_euclid(12) as u32 + 1);
-    (0..=9999).contains(&y).then(|| days_from_civil(y, m, d.min(days_in_month(y, m))))
+    (0..=9999).contains(&y).then(|| date_code(y, m, d.min(days_in_month(y, m))))
 }
 
 #[cfg(test)]
@@ -67,16 +89,17 @@ mod tests {
 
     #[test]
     fn every_day_goes_both_ways() {
-        let mut days = days_from_civil(0, 1, 1);
+        let mut days = Days::from_civil(0, 1, 1);
         for y in (0..8).chain(1600..2400) {
             if y == 1600 {
-                days = days_from_civil(1600, 1, 1);
+                days = Days::from_civil(1600, 1, 1);
             }
             for m in 1..=12 {
                 for d in 1..=days_in_month(y, m) {
-                    assert_eq!(days_from_civil(y, m, d), days);
-                    assert_eq!(civil_from_days(days), (y, m, d));
-                    days += 1;
+                    assert_eq!(Days::from_civil(y, m, d), days);
+                    assert_eq!(days.civil(), (y, m, d));
+                    assert_eq!(Days::of_code(days.code()), days);
+                    days.0 += 1;
                 }
             }
         }
@@ -84,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_year_zero_has_365_days() {
-        assert_eq!(days_from_civil(1, 1, 1) - days_from_civil(0, 1, 1), 365);
-        assert_eq!(civil_from_days(days_from_civil(0, 1, 1) + 3_652_423), (9999, 12, 31));
+        assert_eq!(Days::from_civil(1, 1, 1).0 - Days::from_civil(0, 1, 1).0, 365);
+        assert_eq!(Days(Days::from_civil(0, 1, 1).0 + 3_652_423).civil(), (9999, 12, 31));
     }
 }

@@ -1,17 +1,16 @@
 //! Dates and times as text.
 
-use super::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days};
+use super::{MICROS_PER_SECOND, code_parts, datetime_parts};
 
-pub fn format_date(days: i32) -> String {
-    let (y, m, d) = civil_from_days(days);
+pub fn format_date(code: i32) -> String {
+    let (y, m, d) = code_parts(code);
     format!("{y:04}-{m:02}-{d:02}")
 }
 
-pub fn format_datetime(micros: i64, fsp: u8) -> String {
-    let days = micros.div_euclid(MICROS_PER_DAY) as i32;
-    let clock = micros.rem_euclid(MICROS_PER_DAY);
+pub fn format_datetime(datetime: i64, fsp: u8) -> String {
+    let (date, clock) = datetime_parts(datetime);
     let s = clock / MICROS_PER_SECOND;
-    format!("{} {:02}:{:02}:{:02}{}", format_date(days), s / 3600, s / 60 % 60, s % 60, fraction(clock, fsp))
+    format!("{} {:02}:{:02}:{:02}{}", format_date(date), s / 3600, s / 60 % 60, s % 60, fraction(clock, fsp))
 }
 
 pub fn format_time(micros: i64, fsp: u8) -> String {

@@ -1,6 +1,6 @@
 //! A date and a time of day as they were written, before the calendar is asked.
 
-use super::{MICROS_PER_DAY, days_from_civil, days_in_month};
+use super::{Days, MICROS_PER_DAY, code_parts, date_code, datetime_of, datetime_parts, days_in_month};
 
 /// A date and a time of day. Month and day may be zero: MONTH('2001-02-00') is 2, though there is no such day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +16,16 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The moment of a day since 1970-01-01 and microseconds since its midnight.
-    pub fn new(days: i32, clock: i64) -> Moment {
-        let (year, month, day) = super::civil_from_days(days);
+    /// The moment of a date code and microseconds since its midnight.
+    pub fn new(code: i32, clock: i64) -> Moment {
+        let (year, month, day) = code_parts(code);
         Moment { year, month, day, clock }
     }
 
-    /// The moment of microseconds since 1970-01-01.
-    pub fn of_micros(micros: i64) -> Moment {
-        Moment::new(micros.div_euclid(MICROS_PER_DAY) as i32, micros.rem_euclid(MICROS_PER_DAY))
+    /// The fields of a datetime.
+    pub fn of_datetime(datetime: i64) -> Moment {
+        let (code, clock) = datetime_parts(datetime);
+        Moment::new(code, clock)
     }
 
     /// `None` for fields that no date has, and for a day that the month does not have.
@@ -39,17 +40,21 @@ impl Moment {
         (self.year, self.month, self.day, self.clock) == (0, 0, 0, 0)
     }
 
-    /// Days since 1970-01-01. `None` with a month or a day of zero.
-    pub fn days(&self) -> Option<i32> {
-        i32::try_from(self.micros()?.div_euclid(MICROS_PER_DAY)).ok()
+    /// The date code. `None` with a month or a day of zero.
+    pub fn date(&self) -> Option<i32> {
+        Some(datetime_parts(self.datetime()?).0)
     }
 
-    /// Microseconds since 1970-01-01. `None` with a month or a day of zero, and behind the year 9999.
-    pub fn micros(&self) -> Option<i64> {
+    /// The datetime. `None` with a month or a day of zero, and behind the year 9999.
+    pub fn datetime(&self) -> Option<i64> {
         if self.month == 0 || self.day == 0 {
             return None;
         }
-        let micros = days_from_civil(self.year, self.month, self.day) as i64 * MICROS_PER_DAY + self.clock;
-        (micros < days_from_civil(10_000, 1, 1) as i64 * MICROS_PER_DAY).then_some(micros)
+        let code = date_code(self.year, self.month, self.day);
+        if self.clock < MICROS_PER_DAY {
+            return Some(datetime_of(code, self.clock));
+        }
+        let next = Days(Days::of_code(code).0 + 1).code();
+        (next < date_code(10_000, 0, 0)).then(|| datetime_of(next, self.clock - MICROS_PER_DAY))
     }
 }

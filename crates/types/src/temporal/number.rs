@@ -1,10 +1,10 @@
 //! Dates and times as numbers: YYYYMMDD, YYYYMMDDhhmmss and hhmmss.
 
-use super::{MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, civil_from_days};
+use super::{MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, code_parts, datetime_parts};
 
 /// The date as the number YYYYMMDD.
-pub fn date_number(days: i32) -> i64 {
-    let (y, m, d) = civil_from_days(days);
+pub fn date_number(code: i32) -> i64 {
+    let (y, m, d) = code_parts(code);
     y as i64 * 10_000 + m as i64 * 100 + d as i64
 }
 
@@ -15,8 +15,9 @@ pub fn clock_number(micros: i64) -> i64 {
 }
 
 /// The datetime as the number YYYYMMDDhhmmss, without the fraction.
-pub fn datetime_number(micros: i64) -> i64 {
-    date_number(micros.div_euclid(MICROS_PER_DAY) as i32) * 1_000_000 + clock_number(micros.rem_euclid(MICROS_PER_DAY))
+pub fn datetime_number(datetime: i64) -> i64 {
+    let (date, clock) = datetime_parts(datetime);
+    date_number(date) * 1_000_000 + clock_number(clock)
 }
 
 /// Reads `[YY]YYMMDD` or `[YY]YYMMDDhhmmss`, and whether there is a time of day. Two-digit years from 70 on are of the
@@ -41,10 +42,9 @@ pub fn moment_from_number(n: i64) -> Option<(Moment, bool)> {
     Some((Moment::checked(y, m, d, clock)?, has_clock))
 }
 
-/// Returns what [`moment_from_number`] does in microseconds since 1970-01-01; `None` for a number that is no date of
-/// the calendar.
+/// Returns what [`moment_from_number`] does as a datetime; `None` for a number that is no date of the calendar.
 pub fn datetime_from_number(n: i64) -> Option<i64> {
-    moment_from_number(n)?.0.micros()
+    moment_from_number(n)?.0.datetime()
 }
 
 /// Reads `[-]hhmmss` as microseconds.

@@ -9,7 +9,7 @@ use crate::{
     tables::{TableSet, data_and_index_bytes},
 };
 use muster_algebra::CheckOption;
-use muster_types::{Collation, Result, Value};
+use muster_types::{Collation, Result, Value, temporal::EpochMicros};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let own = [system_schema::NAME, system_schema::PERFORMANCE].map(|name| (name, Collation::Utf8mb4GeneralCi));
@@ -24,7 +24,7 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
 
 pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    let local = |utc_micros| Value::DateTime(context.clock.time_zone.from_utc(utc_micros));
+    let local = |utc_micros| Value::DateTime(context.clock.time_zone.local_datetime(EpochMicros(utc_micros)));
     for table in super::definitions::tables() {
         let (kind, engine) = match table.database.as_str() {
             system_schema::PERFORMANCE => ("BASE TABLE", text("PERFORMANCE_SCHEMA")),
@@ -33,7 +33,7 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
         let mut row = vec![text("def"), text(&table.database), text(&table.name), text(kind), engine];
         row.extend([Value::Int(10), Value::Null]);
         row.extend(std::iter::repeat_n(uint(0), 6));
-        row.extend([Value::Null, Value::DateTime(0)]);
+        row.extend([Value::Null, Value::DateTime(EpochMicros(0).datetime())]);
         row.extend(std::iter::repeat_n(Value::Null, 4));
         row.extend([text(""), text("")]);
         rows.push(row);
@@ -79,7 +79,7 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
         for name in schema.views.keys() {
             let mut row = vec![text("def"), text(database), text(name), text("VIEW")];
             row.extend(std::iter::repeat_n(Value::Null, 10));
-            row.push(Value::DateTime(0));
+            row.push(Value::DateTime(EpochMicros(0).datetime()));
             row.extend(std::iter::repeat_n(Value::Null, 5));
             row.push(text("VIEW"));
             rows.push(row);

@@ -11,7 +11,7 @@ use crate::{
 };
 use muster_sql::Isolation;
 use muster_storage::locks::LockKind;
-use muster_types::{Result, Value};
+use muster_types::{Result, Value, temporal::EpochMicros};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes of the text of a statement that are shown.
@@ -20,7 +20,7 @@ const QUERY_BYTES: usize = 1024;
 fn local_time(context: &StatementContext, at: SystemTime) -> Value {
     let micros = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
     let seconds = micros - micros % 1_000_000;
-    Value::DateTime(context.clock.time_zone.from_utc(seconds))
+    Value::DateTime(context.clock.time_zone.local_datetime(EpochMicros(seconds)))
 }
 
 /// Error 1227 without the PROCESS privilege.

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use muster_storage::locks::{Deadlock, DeadlockParty, LockKind, LockMode, Resource, Wanted};
-use muster_types::{Value, time_zone::TimeZone};
+use muster_types::{Value, temporal::EpochMicros, time_zone::TimeZone};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes of the text of a statement that are shown.
@@ -27,7 +27,7 @@ fn seconds_since(at: SystemTime) -> u64 {
 pub fn latest_deadlock(database: &Database, zone: TimeZone) -> Vec<String> {
     let Some(deadlock) = database.store().locks().latest_deadlock() else { return Vec::new() };
     let micros = deadlock.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
-    let at = Value::DateTime(zone.from_utc(micros)).to_text(0).unwrap_or_default();
+    let at = Value::DateTime(zone.local_datetime(EpochMicros(micros))).to_text(0).unwrap_or_default();
     let definitions = database.tables().definitions();
     let mut trees = LockedTrees::new(database, &definitions);
     let mut lines: Vec<String> = title("LATEST DETECTED DEADLOCK").into();

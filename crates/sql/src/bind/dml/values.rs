@@ -98,7 +98,7 @@ impl Binder<'_> {
         Ok(match column.map(|c| (&c.default, c.nullable)) {
             Some((Some(DefaultValue::Value(value)), _)) => Item::literal(value.clone(), meta.ty),
             Some((Some(DefaultValue::CurrentTimestamp), _)) => {
-                Item::literal(Value::DateTime(self.env.session.now_micros()), meta.ty)
+                Item::literal(Value::DateTime(self.env.session.now_datetime()), meta.ty)
             }
             Some((None, true)) => Item::literal(Value::Null, meta.ty),
             _ => return Err(no_default()),

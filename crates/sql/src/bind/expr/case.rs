@@ -6,11 +6,14 @@ use crate::{
     typing::{Item, arithmetic, collation, result},
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
-use muster_types::{Result, SqlType, temporal};
+use muster_types::{
+    Result, SqlType,
+    temporal::{self, MICROS_PER_DAY, date_code, datetime_of},
+};
 use sqlparser::ast;
 
-/// 9999-12-31 23:59:59.999999, in microseconds since 1970.
-const LATEST_MOMENT: i64 = 253_402_300_799_999_999;
+/// 9999-12-31 23:59:59.999999.
+const LATEST_MOMENT: i64 = datetime_of(date_code(9999, 12, 31), MICROS_PER_DAY - 1);
 
 impl Binder<'_> {
     pub fn case(

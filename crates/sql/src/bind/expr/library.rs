@@ -9,7 +9,7 @@ use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION,
-    temporal::MICROS_PER_DAY,
+    temporal::datetime_parts,
 };
 use sqlparser::ast;
 
@@ -176,7 +176,7 @@ impl Binder<'_> {
         let value = match value {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
             SessionValue::Now => {
-                return Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 });
+                return Item::literal(Value::DateTime(session.now_datetime()), SqlType::DateTime { fsp: 6 });
             }
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),
@@ -188,8 +188,8 @@ impl Binder<'_> {
     pub(in crate::bind) fn dated(&mut self, item: Item) -> Item {
         let SqlType::Time { fsp } = item.ty else { return item };
         let Some(function) = LibraryFunction::by_name("TIMESTAMP") else { return item };
-        let today = self.env.session.now_micros().div_euclid(MICROS_PER_DAY);
-        let today = Expr::literal(Value::Date(today as i32), SqlType::Date);
+        let today = datetime_parts(self.env.session.now_datetime()).0;
+        let today = Expr::literal(Value::Date(today), SqlType::Date);
         let ty = SqlType::DateTime { fsp };
         let args = vec![today, item.expr];
         Item::new(Expr::Call { function: ScalarFunction::Library(function), args, ty }, ty)

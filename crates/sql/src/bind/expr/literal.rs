@@ -147,13 +147,13 @@ impl Binder<'_> {
 
 fn date_literal(text: &str) -> Option<(Value, SqlType)> {
     let read = temporal::read_datetime(text).filter(|read| !read.is_cut && !read.has_clock)?;
-    Some((Value::Date(read.moment.days()?), SqlType::Date))
+    Some((Value::Date(read.moment.date()?), SqlType::Date))
 }
 
 /// The type has the digits of the fraction that are written, `.0` too.
 fn datetime_literal(text: &str) -> Option<(Value, SqlType)> {
     let read = temporal::read_datetime(text).filter(|read| !read.is_cut && read.has_clock)?;
-    Some((Value::DateTime(read.moment.micros()?), SqlType::DateTime { fsp: read.fsp }))
+    Some((Value::DateTime(read.moment.datetime()?), SqlType::DateTime { fsp: read.fsp }))
 }
 
 fn time_literal(text: &str) -> Option<(Value, SqlType)> {

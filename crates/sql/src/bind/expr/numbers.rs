@@ -35,8 +35,8 @@ impl Binder<'_> {
             {
                 let read = temporal::read_datetime(text)?;
                 let moment = match read.has_clock {
-                    true => Value::DateTime(read.moment.micros()?),
-                    false => Value::Date(read.moment.days()?),
+                    true => Value::DateTime(read.moment.datetime()?),
+                    false => Value::Date(read.moment.date()?),
                 };
                 Some(Expr::literal(muster_types::cast(&moment, ty).0, ty))
             }

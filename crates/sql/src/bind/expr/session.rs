@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
     Result, SqlError, SqlType, Value,
-    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND},
+    temporal::{EpochMicros, MICROS_PER_SECOND, datetime_parts},
 };
 use sqlparser::ast;
 
@@ -49,8 +49,7 @@ impl Binder<'_> {
     /// `None` when it is no such function.
     pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let session = self.env.session;
-        let now = session.now_micros();
-        let utc = now - session.utc_offset_micros();
+        let (now, utc) = (session.now_datetime(), session.utc_datetime());
         let text = |s: Option<String>| s.map_or(Value::Null, Value::Text);
         let value = match name {
             "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" => return self.now(now, args, cx),
@@ -64,7 +63,9 @@ impl Binder<'_> {
             "UTC_DATE" => date(utc),
             "CURTIME" | "CURRENT_TIME" => return self.time(now, args, cx),
             "UTC_TIME" => return self.time(utc, args, cx),
-            "UNIX_TIMESTAMP" if args.is_empty() => Value::Int(utc.div_euclid(MICROS_PER_SECOND)),
+            "UNIX_TIMESTAMP" if args.is_empty() => {
+                Value::Int(EpochMicros::of_datetime(utc).0.div_euclid(MICROS_PER_SECOND))
+            }
             "DATABASE" | "SCHEMA" => text(session.database()),
             "USER" | "SESSION_USER" | "SYSTEM_USER" => Value::Text(session.user()),
             "CURRENT_USER" => Value::Text(session.current_user()),
@@ -105,14 +106,14 @@ impl Binder<'_> {
         Ok(Some(Item::new(Expr::Call { function: ScalarFunction::LastInsertId, args, ty }, ty)))
     }
 
-    fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
+    fn now(&mut self, datetime: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let fsp = self.fsp("now", args, cx)?;
-        Ok(Some(Item::literal(Value::DateTime(cut(micros, fsp)), SqlType::DateTime { fsp })))
+        Ok(Some(Item::literal(Value::DateTime(cut(datetime, fsp)), SqlType::DateTime { fsp })))
     }
 
-    fn time(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
+    fn time(&mut self, datetime: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let fsp = self.fsp("now", args, cx)?;
-        Ok(Some(Item::literal(Value::Time(cut(micros, fsp).rem_euclid(MICROS_PER_DAY)), SqlType::Time { fsp })))
+        Ok(Some(Item::literal(Value::Time(datetime_parts(cut(datetime, fsp)).1), SqlType::Time { fsp })))
     }
 
     fn fsp(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<u8> {
@@ -125,8 +126,8 @@ impl Binder<'_> {
     }
 }
 
-fn date(micros: i64) -> Value {
-    Value::Date(micros.div_euclid(MICROS_PER_DAY) as i32)
+fn date(datetime: i64) -> Value {
+    Value::Date(datetime_parts(datetime).0)
 }
 
 /// Cuts off the digits behind `fsp`.

@@ -180,7 +180,7 @@ impl SessionValues for TestSession {
     fn user_variable(&self, name: &str) -> Value {
         if name == "five" { Value::Int(5) } else { Value::Null }
     }
-    fn now_micros(&self) -> i64 {
+    fn now_datetime(&self) -> i64 {
         temporal::parse_datetime("2026-11-21 12:34:56.789012").unwrap()
     }
     fn time_zone(&self) -> TimeZone {
