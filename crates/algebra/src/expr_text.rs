@@ -152,13 +152,13 @@ impl Printer<'_> {
             _ => "",
         };
         match (function, args) {
-            (DateAdd(unit), [date, count]) => {
+            (DateAdd(unit), [date, count, ..]) => {
                 format!("({} + interval {} {})", self.expr(date), self.expr(count), unit_name(unit))
             }
-            (DateSub(unit), [date, count]) => {
+            (DateSub(unit), [date, count, ..]) => {
                 format!("({} - interval {} {})", self.expr(date), self.expr(count), unit_name(unit))
             }
-            (Extract(unit), [arg]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
+            (Extract(unit), [arg, ..]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
             (Library(function), _) => format!("{}({})", function.printed_name(), self.list(function.given(args))),
@@ -262,6 +262,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
+        ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",
         Extract(_) => "extract",

@@ -121,6 +121,9 @@ impl SessionFunction {
 listed! {
     /// Functions over the values of one row. Argument order is MySQL's.
     ScalarFunction {
+        /// `(text or number, modes)`: a cast to DATE or DATETIME where the session's modes of dates are not the default
+        /// ones. Functions of dates have the same number as one more argument then.
+        ReadDate,
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
         /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
         DateAdd(IntervalUnit),

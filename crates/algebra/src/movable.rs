@@ -16,7 +16,8 @@ impl ScalarFunction {
         }
         matches!(
             self,
-            DateAdd(_)
+            ReadDate
+                | DateAdd(_)
                 | DateSub(_)
                 | Extract(_)
                 | DayOfWeek

@@ -183,6 +183,7 @@ files! {
     indexes
     insert
     insert_select_duplicate
+    invalid_dates
     joins
     last_insert_id
     load
@@ -204,4 +205,10 @@ files! {
     variables
     views
     year_bit
+    zero_dates_beside
+    zero_dates_compared
+    zero_dates_defined
+    zero_dates_functions
+    zero_dates_loaded
+    zero_dates_stored
 }

@@ -49,7 +49,7 @@ fn exact(value: &Value) -> Option<Decimal> {
     })
 }
 
-/// Microseconds since 1970 of what a value means as a date and time of day.
+/// The datetime that a value means.
 pub(super) fn micros(value: &Value) -> Option<i64> {
     match value {
         Value::Date(d) => Some(datetime_of(*d, 0)),

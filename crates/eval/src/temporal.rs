@@ -6,8 +6,8 @@ use muster_functions::time::week::{self, WeekMode};
 use muster_types::{
     CastWarning, ErrorCode, SqlType, Value, cast,
     temporal::{
-        self, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months, code_parts,
-        date_code, datetime_of, datetime_parts, days_in_month,
+        self, DateModes, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months,
+        date_code, datetime_of, datetime_parts, days_in_month, has_zero_part,
     },
     time_zone::{self, TimeZone},
 };
@@ -21,14 +21,21 @@ pub(super) fn call(
     warn: &mut dyn FnMut(CastWarning),
 ) -> Option<Value> {
     use ScalarFunction::*;
-    let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| date(args.get(i)?, warn).map(Days::of_code);
+    let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| day_of(args.get(i)?, warn);
     Some(match function {
-        DateAdd(unit) => moved_by(&args[0], interval(args.get(1)?, unit), unit, ty, warn),
+        ReadDate => {
+            let (value, warning) = cast::cast_dated(&args[0], ty, modes(args.get(1)));
+            warning.into_iter().for_each(warn);
+            value
+        }
+        DateAdd(unit) => {
+            moved_by(start(&args[0], modes(args.get(2)), warn), interval(args.get(1)?, unit), unit, ty, warn)
+        }
         DateSub(unit) => {
             let back = interval(args.get(1)?, unit).map(Interval::negated);
-            moved_by(&args[0], back, unit, ty, warn)
+            moved_by(start(&args[0], modes(args.get(2)), warn), back, unit, ty, warn)
         }
-        Extract(unit) => extract(&args[0], unit, warn).map_or(Value::Null, Value::Int),
+        Extract(unit) => extract(&args[0], unit, modes(args.get(1)), warn).map_or(Value::Null, Value::Int),
         DayOfWeek => int(day(0, warn).map(|d| (week::weekday(d) as i64 + 1) % 7 + 1)),
         Weekday => int(day(0, warn).map(|d| week::weekday(d) as i64)),
         DayOfYear => int(day(0, warn).map(|d| week::day_of_year(d) as i64)),
@@ -47,14 +54,17 @@ pub(super) fn call(
             (Some(a), Some(b)) => Value::Int(i64::from(a.0) - i64::from(b.0)),
             _ => Value::Null,
         },
-        LastDay => date(&args[0], warn).map_or(Value::Null, |d| {
-            let (y, m, _) = code_parts(d);
-            Value::Date(date_code(y, m, days_in_month(y, m)))
-        }),
+        LastDay => last_day(&args[0], modes(args.get(1)), warn),
         ConvertTz => {
             let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
             match (zone(1), zone(2), datetime(&args[0], warn)) {
-                (Some(from), Some(to), Some(t)) => Value::DateTime(time_zone::convert(t, from, to)),
+                // A TIMESTAMP, which is stored in UTC.
+                (Some(TimeZone::UTC), Some(to), Some(t)) if matches!(ty, SqlType::Timestamp { .. }) => {
+                    Value::DateTime(to.from_utc(t))
+                }
+                (Some(from), Some(to), Some(t)) if !has_zero_part(datetime_parts(t).0) => {
+                    Value::DateTime(time_zone::convert(t, from, to))
+                }
                 _ => Value::Null,
             }
         }
@@ -80,12 +90,36 @@ fn convert(value: &Value, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Val
     value
 }
 
-/// The date code of a value.
-fn date(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i32> {
+/// The modes of dates that an argument holds; without one the default ones.
+fn modes(argument: Option<&Value>) -> DateModes {
+    match argument {
+        Some(Value::Int(bits)) => DateModes::from_bits(*bits),
+        _ => DateModes::DEFAULT,
+    }
+}
+
+/// The day of a value; `None` for a date with a part that is zero.
+fn day_of(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Days> {
     match convert(value, SqlType::Date, warn) {
-        Value::Date(d) => Some(d),
+        Value::Date(date) => (!has_zero_part(date)).then(|| Days::of_code(date)),
         _ => None,
     }
+}
+
+/// The last day of the month that a value is in, whatever its day. NULL, with warning 1292, for a month that is zero.
+fn last_day(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Value {
+    let Some(Moment { year, month, day, .. }) = moment(value, modes, warn) else { return Value::Null };
+    if month == 0 {
+        warn_incorrect(&Value::Date(date_code(year, month, day)), warn);
+        return Value::Null;
+    }
+    Value::Date(date_code(year, month, days_in_month(year, month)))
+}
+
+/// Warning 1292 for what is no datetime.
+fn warn_incorrect(value: &Value, warn: &mut dyn FnMut(CastWarning)) {
+    let message = format!("Incorrect datetime value: '{}'", value.to_text(6).unwrap_or_default());
+    warn(CastWarning { code: ErrorCode::TruncatedWrongValue, message });
 }
 
 fn datetime(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
@@ -96,42 +130,69 @@ fn datetime(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
 }
 
 /// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
-fn moment(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
-    let of = cast::moment(value, "datetime");
-    if of.is_none() {
-        convert(value, SqlType::DateTime { fsp: 6 }, warn);
-    }
-    let of = of?;
+fn moment(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
+    let Some(of) = cast::moment(value, "datetime", modes) else {
+        warn_incorrect(value, warn);
+        return None;
+    };
     of.warning.into_iter().for_each(warn);
     // A fraction that was rounded up can have made the time of day a whole day.
     Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
 }
 
+/// The first argument of an addition of an interval.
+enum Start {
+    Time(i64),
+    /// A datetime without a part that is zero, and whether it has a time of day.
+    DateTime(i64, bool),
+    /// What is no date, or one with a part that is zero.
+    None,
+}
+
+fn start(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Start {
+    let (datetime, has_clock) = match value {
+        Value::Time(t) => return Start::Time(*t),
+        Value::Date(d) => (datetime_of(*d, 0), false),
+        Value::DateTime(t) => (*t, true),
+        other => {
+            let has_clock = cast::moment(other, "datetime", modes).is_some_and(|of| of.has_clock);
+            let Some(moment) = moment(other, modes, warn) else { return Start::None };
+            match moment.datetime().filter(|_| !moment.has_zero_part()) {
+                Some(datetime) => (datetime, has_clock),
+                None => {
+                    warn_incorrect(other, warn);
+                    return Start::None;
+                }
+            }
+        }
+    };
+    match has_zero_part(datetime_parts(datetime).0) {
+        true => Start::None,
+        false => Start::DateTime(datetime, has_clock),
+    }
+}
+
 /// `start + interval`, of type `ty`. NULL with warning 1441 outside of the years 0 to 9999 or the range of TIME.
 fn moved_by(
-    start: &Value,
+    start: Start,
     interval: Option<Interval>,
     unit: IntervalUnit,
     ty: SqlType,
     warn: &mut dyn FnMut(CastWarning),
 ) -> Value {
-    if let Value::Time(t) = start {
-        let Some(by) = interval else { return Value::Null };
-        let sum = i128::from(*t) + by.micros;
-        return match i64::try_from(sum).ok().filter(|t| by.months == 0 && t.abs() <= TIME_MAX_MICROS) {
-            Some(t) => Value::Time(t),
-            None => overflow("time", warn),
-        };
-    }
     let (start, has_clock) = match start {
-        Value::Date(d) => (Some(datetime_of(*d, 0)), false),
-        Value::DateTime(t) => (Some(*t), true),
-        other => {
-            let has_clock = cast::moment(other, "datetime").is_some_and(|of| of.has_clock);
-            (datetime(other, warn), has_clock)
+        Start::None => return Value::Null,
+        Start::Time(t) => {
+            let Some(by) = interval else { return Value::Null };
+            let sum = i128::from(t) + by.micros;
+            return match i64::try_from(sum).ok().filter(|t| by.months == 0 && t.abs() <= TIME_MAX_MICROS) {
+                Some(t) => Value::Time(t),
+                None => overflow("time", warn),
+            };
         }
+        Start::DateTime(start, has_clock) => (start, has_clock),
     };
-    let (Some(start), Some(by)) = (start, interval) else { return Value::Null };
+    let Some(by) = interval else { return Value::Null };
     let Some(moved) = moved(start, by) else { return overflow("datetime", warn) };
     let moved = match has_clock || !unit.keeps_dates() {
         true => Value::DateTime(moved),
@@ -153,25 +214,24 @@ fn overflow(what: &str, warn: &mut dyn FnMut(CastWarning)) -> Value {
     Value::Null
 }
 
-/// A datetime moved by an interval; `None` outside of the calendar. By days and less no moment of the year 0 is reached,
-/// which MySQL makes its zero date.
+/// A datetime moved by an interval; `None` outside of the calendar. By days and less the days of the year 0 are the
+/// zero date, with their time of day.
 fn moved(datetime: i64, by: Interval) -> Option<i64> {
     if by.micros == 0 {
         let (date, clock) = datetime_parts(datetime);
         return Some(datetime_of(add_months(date, i32::try_from(by.months).ok()?)?, clock));
     }
     let moved = i64::try_from(i128::from(EpochMicros::of_datetime(datetime).0) + by.micros).ok()?;
-    let first = i64::from(Days::from_civil(1, 1, 1).0) * MICROS_PER_DAY;
-    let end = i64::from(Days::from_civil(10_000, 1, 1).0) * MICROS_PER_DAY;
-    (first..end).contains(&moved).then(|| EpochMicros(moved).datetime())
+    let (day, clock) = (moved.div_euclid(MICROS_PER_DAY), moved.rem_euclid(MICROS_PER_DAY));
+    Some(datetime_of(temporal::moved_day(day)?, clock))
 }
 
 /// `EXTRACT(unit FROM value)`; `None` for what is no date or time.
-fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
+fn extract(value: &Value, unit: IntervalUnit, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
     use IntervalUnit::*;
     match unit {
         Day | Month | Quarter | Year | YearMonth => {
-            let Moment { year, month, day, .. } = moment(value, warn)?;
+            let Moment { year, month, day, .. } = moment(value, modes, warn)?;
             Some(match unit {
                 Day => i64::from(day),
                 Month => i64::from(month),
@@ -180,7 +240,7 @@ fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning))
                 _ => i64::from(year),
             })
         }
-        Week => Some(week::week(Days::of_code(date(value, warn)?), WeekMode::SUNDAY).1 as i64),
+        Week => Some(week::week(day_of(value, warn)?, WeekMode::SUNDAY).1 as i64),
         _ => extract_clock(value, unit, warn),
     }
 }

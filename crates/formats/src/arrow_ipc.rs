@@ -27,7 +27,7 @@ use muster_types::{
     BytesKind, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     store::{StoreFault, decimal_max, temporal::to_utc, text},
-    temporal::{Days, EpochMicros},
+    temporal::{Days, EpochMicros, MICROS_PER_DAY, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
 };
 use std::{
@@ -182,7 +182,7 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
         None => cast_array,
     };
     let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
-    let cast_array = dated(cast_array);
+    let cast_array = dated(cast_array).map_err(|row| problem(row, lost_kind(&column.ty)))?;
     match column.ty {
         SqlType::Timestamp { .. } => {
             let zone = if is_moment { TimeZone::UTC } else { column.time_zone };
@@ -192,16 +192,29 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
     }
 }
 
-/// Dates and datetimes of a file, which count from 1970-01-01, as the codes that columns hold.
-fn dated(array: ArrayRef) -> ArrayRef {
-    match array.data_type() {
-        DataType::Date32 => Arc::new(array.as_primitive::<Date32Type>().unary::<_, Date32Type>(|d| Days(d).code())),
+/// Dates and datetimes of a file, which count from 1970-01-01, as the codes that columns hold; error: the first row
+/// that is outside of the years 0 to 9999.
+fn dated(array: ArrayRef) -> Result<ArrayRef, usize> {
+    // What stands where an array is NULL can be anything.
+    const DAYS: std::ops::Range<i64> = -719_527..2_932_897;
+    let lost =
+        |is_within: &dyn Fn(usize) -> bool| (0..array.len()).find(|row| array.is_valid(*row) && !is_within(*row));
+    Ok(match array.data_type() {
+        DataType::Date32 => {
+            let days = array.as_primitive::<Date32Type>();
+            lost(&|row| DAYS.contains(&days.value(row).into())).map_or(Ok(()), Err)?;
+            let code = |d: i32| if DAYS.contains(&d.into()) { Days(d).code() } else { ZERO_DATE };
+            Arc::new(days.unary::<_, Date32Type>(code))
+        }
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
             let moments = array.as_primitive::<TimestampMicrosecondType>();
-            Arc::new(moments.unary::<_, TimestampMicrosecondType>(|t| EpochMicros(t).datetime()))
+            lost(&|row| DAYS.contains(&moments.value(row).div_euclid(MICROS_PER_DAY))).map_or(Ok(()), Err)?;
+            let is_within = |t: i64| DAYS.contains(&t.div_euclid(MICROS_PER_DAY));
+            let datetime = |t: i64| if is_within(t) { EpochMicros(t).datetime() } else { datetime_of(ZERO_DATE, 0) };
+            Arc::new(moments.unary::<_, TimestampMicrosecondType>(datetime))
         }
         _ => array,
-    }
+    })
 }
 
 /// Local datetimes of `zone` in UTC; error: the first one that no TIMESTAMP holds.

@@ -7,11 +7,19 @@ use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{Field, Schema};
 use muster_types::{
     Collation,
-    temporal::{EpochMicros, date_code},
+    temporal::{DateModes, EpochMicros, date_code},
 };
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, digits: None, nullable, default: None, time_zone: TimeZone::UTC }
+    TargetColumn {
+        name: name.into(),
+        ty,
+        digits: None,
+        nullable,
+        default: None,
+        time_zone: TimeZone::UTC,
+        date_modes: DateModes::DEFAULT,
+    }
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {

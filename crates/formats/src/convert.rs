@@ -21,6 +21,7 @@ use muster_types::{
     cast::int_range,
     sql_type::DECIMAL64_MAX_PRECISION,
     store::{StoreFault, StoredType, Unfit, decimal_max, is_negative_number, number, store_text, temporal, text},
+    temporal::{ZERO_DATE, datetime_of},
 };
 use std::sync::Arc;
 
@@ -132,15 +133,7 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
             stored.map(narrow).map_err(|unfit| unfit.map(narrow))
         }),
         SqlType::Double => converter.doubles(problems, refuses_negative),
-        SqlType::Date => Arc::new(converter.primitive::<Date32Type>(problems, None, temporal::date)),
-        SqlType::DateTime { fsp } => {
-            Arc::new(converter.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))
-        }
-        SqlType::Timestamp { fsp } => {
-            Arc::new(converter.primitive::<TimestampMicrosecondType>(problems, None, |t| {
-                temporal::timestamp(t, fsp, column.time_zone)
-            }))
-        }
+        SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => converter.dates(problems),
         SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
@@ -191,9 +184,23 @@ impl ColumnConverter<'_> {
         })
     }
 
+    /// Dates of a DATE, DATETIME or TIMESTAMP column.
+    fn dates(&self, problems: &mut Problems) -> ArrayRef {
+        let TargetColumn { ty, time_zone: zone, date_modes: modes, .. } = *self.column;
+        let (fsp, zero) = (ty.fsp(), datetime_of(ZERO_DATE, 0));
+        match ty {
+            SqlType::Date => self.numbers::<Date32Type>(problems, ZERO_DATE, |text| temporal::date(text, modes)),
+            SqlType::Timestamp { .. } => {
+                let parse = |text: &[u8]| temporal::timestamp(text, fsp, zone, modes);
+                self.numbers::<TimestampMicrosecondType>(problems, zero, parse)
+            }
+            _ => self.numbers::<TimestampMicrosecondType>(problems, zero, |text| temporal::datetime(text, fsp, modes)),
+        }
+    }
+
     /// Numbers of an ENUM, SET, YEAR or BIT column.
     fn named(&self, problems: &mut Problems) -> ArrayRef {
-        let stored = StoredType { ty: self.column.ty, digits: None, zone: self.column.time_zone };
+        let stored = StoredType { zone: self.column.time_zone, ..StoredType::new(self.column.ty) };
         let parse = |text: &[u8]| match store_text(text, stored) {
             Ok(value) => Ok(unsigned(&value)),
             Err(unfit) => Err(unfit.map(|value| unsigned(&value))),

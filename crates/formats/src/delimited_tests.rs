@@ -1,10 +1,18 @@
 use super::*;
 use crate::{TargetColumn, csv_header};
 use arrow_array::{Array, cast::AsArray, types::Int32Type};
-use muster_types::{Collation, IntWidth, SqlType, TextKind, time_zone::TimeZone};
+use muster_types::{Collation, IntWidth, SqlType, TextKind, temporal::DateModes, time_zone::TimeZone};
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, digits: None, nullable, default: None, time_zone: TimeZone::UTC }
+    TargetColumn {
+        name: name.into(),
+        ty,
+        digits: None,
+        nullable,
+        default: None,
+        time_zone: TimeZone::UTC,
+        date_modes: DateModes::DEFAULT,
+    }
 }
 
 fn varchar(n: u32) -> SqlType {

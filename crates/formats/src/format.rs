@@ -1,6 +1,9 @@
 //! The layout of rows in a delimited file, and the destinations of its fields.
 
-use muster_types::{ErrorCode, FloatDigits, Result, SqlError, SqlType, Value, charset::Charset, time_zone::TimeZone};
+use muster_types::{
+    ErrorCode, FloatDigits, Result, SqlError, SqlType, Value, charset::Charset, temporal::DateModes,
+    time_zone::TimeZone,
+};
 use std::collections::HashMap;
 
 /// A column of the table that is loaded.
@@ -15,6 +18,8 @@ pub struct TargetColumn {
     pub default: Option<Value>,
     /// The zone of local times in the file, which a TIMESTAMP column stores in UTC.
     pub time_zone: TimeZone,
+    /// Which dates that the calendar does not have are stored.
+    pub date_modes: DateModes,
 }
 
 /// The destination of a field of the file.

@@ -16,6 +16,16 @@ pub(super) enum ProblemKind {
     TooManyFields,
 }
 
+impl ProblemKind {
+    /// The problem as the warning has it where something else is stored instead.
+    fn as_warning(self) -> ProblemKind {
+        match self {
+            ProblemKind::Value(fault) => ProblemKind::Value(fault.as_warning()),
+            other => other,
+        }
+    }
+}
+
 /// One thing wrong in one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
@@ -50,7 +60,10 @@ impl Problem {
     /// The error, with the place in the file and the value behind MySQL's words.
     pub fn into_error(self, row: u64, line: u64, file: &str) -> SqlError {
         let mut message = format!("{} ({file}, line {line}", self.message(row));
-        let says_value = matches!(self.kind, ProblemKind::Value(StoreFault::Incorrect(_) | StoreFault::BeyondTimes));
+        let says_value = matches!(
+            self.kind,
+            ProblemKind::Value(StoreFault::Incorrect(_) | StoreFault::NoSuchDate(_) | StoreFault::BeyondTimes)
+        );
         if !self.value.is_empty() && !says_value {
             message.push_str(&format!(": '{}'", self.value));
         }
@@ -95,6 +108,7 @@ impl Problems {
             self.warnings.len() < WARNINGS_MAX
         };
         if wanted {
+            let kind = if fatal { kind } else { kind.as_warning() };
             let problem = Problem { row, column: column.to_string(), kind, value: printable(value) };
             if fatal { self.first = Some(problem) } else { self.warnings.push(problem) }
         }

@@ -4,7 +4,9 @@
 
 use muster_formats::{DelimitedFormat, DelimitedOptions, TargetColumn, read_delimited};
 use muster_storage::value_at;
-use muster_types::{BytesKind, Collation, ErrorCode, IntWidth, SqlType, TextKind, Value, time_zone::TimeZone};
+use muster_types::{
+    BytesKind, Collation, ErrorCode, IntWidth, SqlType, TextKind, Value, temporal::DateModes, time_zone::TimeZone,
+};
 use std::{fmt::Write, path::Path};
 
 fn types() -> Vec<SqlType> {
@@ -85,7 +87,15 @@ const FIELDS: &[&[u8]] = &[
 
 fn column(ty: SqlType, nullable: bool) -> TargetColumn {
     let time_zone = TimeZone::from_name("Europe/Berlin").expect("a zone");
-    TargetColumn { name: "c".into(), ty, digits: None, nullable, default: None, time_zone }
+    TargetColumn {
+        name: "c".into(),
+        ty,
+        digits: None,
+        nullable,
+        default: None,
+        time_zone,
+        date_modes: DateModes::DEFAULT,
+    }
 }
 
 /// The value or error that one field comes to, and the warnings.

@@ -1,6 +1,6 @@
 //! A call of a function: its surroundings while it is computed.
 
-use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlError, SqlType, Value, temporal::DateModes};
 use std::{any::Any, collections::HashMap, fmt, sync::Mutex};
 
 /// The state that a volatile function keeps between the rows of a statement, for one place where the statement calls
@@ -92,9 +92,9 @@ impl Call<'_> {
         if x.is_finite() { Ok(Value::Double(x)) } else { Err(self.out_of_range("DOUBLE")) }
     }
 
-    /// A value in another type, with MySQL's warning.
+    /// A value in another type, with MySQL's warning. A function that reads dates asks for the session's modes of them.
     pub fn cast(&mut self, value: &Value, to: SqlType) -> Value {
-        let (value, warning) = muster_types::cast(value, to);
+        let (value, warning) = muster_types::cast::cast_dated(value, to, self.date_modes());
         warning.into_iter().for_each(|w| (self.warnings)(w));
         value
     }
@@ -108,6 +108,14 @@ impl Call<'_> {
     /// A value of the session as text.
     pub fn session_text(&self, i: usize) -> String {
         self.session.get(i).and_then(|value| value.to_text(6)).unwrap_or_default()
+    }
+
+    /// The session's modes of dates, of a function that asks for them before all else.
+    pub fn date_modes(&self) -> DateModes {
+        match self.session.first() {
+            Some(Value::Int(bits)) => DateModes::from_bits(*bits),
+            _ => DateModes::DEFAULT,
+        }
     }
 
     /// A value of the session as an integer.

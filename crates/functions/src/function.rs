@@ -57,6 +57,8 @@ pub enum SessionValue {
     Variable(&'static str),
     /// TRUE if the account may read files of the server.
     ReadsFiles,
+    /// The modes of dates as a number ([`muster_types::temporal::DateModes::bits`]). A function asks for them first.
+    DateModes,
 }
 
 /// A function of one row. How one is written: see the head of the crate.

@@ -4,7 +4,7 @@ use crate::Fields;
 use muster_types::{
     Decimal, ErrorCode, Result, SqlError, Value,
     charset::{self, Charset},
-    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, date_code, datetime_of, datetime_parts, days_in_month},
+    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, ZERO_DATE, date_code, datetime_of, datetime_parts},
 };
 use mysql_common::constants::ColumnType;
 use std::collections::HashMap;
@@ -128,17 +128,14 @@ fn text_or_bytes(bytes: &[u8], charset: Charset) -> Value {
     }
 }
 
-/// 0, 4, 7 or 11 bytes. The zero date, which no calendar has, is NULL.
+/// 0, 4, 7 or 11 bytes; none for the zero date. What the calendar does not have is sent, too.
 fn datetime(fields: &mut Fields<'_>) -> Option<Value> {
     let length = fields.u8()?;
     if length == 0 {
-        return Some(Value::Null);
+        return Some(Value::DateTime(datetime_of(ZERO_DATE, 0)));
     }
     let (year, month, day) = (fields.u16()? as i32, fields.u8()? as u32, fields.u8()? as u32);
-    if month == 0 || day == 0 {
-        return fields.bytes(length.checked_sub(4)? as usize).map(|_| Value::Null);
-    }
-    if month > 12 || day > days_in_month(year, month) {
+    if year > 9999 || month > 12 || day > 31 {
         return None;
     }
     let mut micros = 0;
@@ -148,7 +145,7 @@ fn datetime(fields: &mut Fields<'_>) -> Option<Value> {
     if length > 7 {
         micros += fields.u32()? as i64;
     }
-    Some(Value::DateTime(datetime_of(date_code(year, month, day), micros)))
+    (micros < MICROS_PER_DAY).then(|| Value::DateTime(datetime_of(date_code(year, month, day), micros)))
 }
 
 /// 0, 8 or 12 bytes.
@@ -211,5 +208,25 @@ mod tests {
         let bind = |charset| Statement::new(1).bind(Fields::new(&execute), charset).unwrap();
         assert_eq!(bind(Charset::Latin1), [Value::Text("éÿ".into())]);
         assert_eq!(bind(Charset::Utf8mb4), [Value::Bytes(b"\xE9\xFF".to_vec())]);
+    }
+
+    #[test]
+    fn dates_that_the_calendar_does_not_have_are_values() {
+        const DATE: u8 = ColumnType::MYSQL_TYPE_DATE as u8;
+        const DATETIME: u8 = ColumnType::MYSQL_TYPE_DATETIME as u8;
+        let bind = |ty: u8, value: &[u8]| {
+            let execute = packet(0, &[(ty, 0)], value);
+            Statement::new(1).bind(Fields::new(&execute), Charset::Utf8mb4).ok()
+        };
+        assert_eq!(bind(DATE, &[0]), Some(vec![Value::Date(ZERO_DATE)]));
+        assert_eq!(bind(DATETIME, &[0]), Some(vec![Value::DateTime(0)]));
+        assert_eq!(bind(DATE, &[4, 0xD1, 7, 0, 10]), Some(vec![Value::Date(date_code(2001, 0, 10))]));
+        let datetime = datetime_of(date_code(2001, 2, 31), 3600 * MICROS_PER_SECOND);
+        assert_eq!(bind(DATETIME, &[7, 0xD1, 7, 2, 31, 1, 0, 0]), Some(vec![Value::DateTime(datetime)]));
+        for wrong in
+            [&[4, 0xD1, 7, 13, 1][..], &[4, 0xD1, 7, 1, 32], &[4, 0x10, 0x27, 1, 1], &[7, 0xD1, 7, 1, 1, 24, 0, 0]]
+        {
+            assert_eq!(bind(DATETIME, wrong), None, "{wrong:?}");
+        }
     }
 }

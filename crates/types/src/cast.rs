@@ -21,7 +21,7 @@ pub use temporal::{MomentOfValue, moment};
 use crate::{
     ErrorCode, SqlType, Value,
     store::{self, StoredType},
-    time_zone::TimeZone,
+    temporal::DateModes,
 };
 
 /// A warning of a conversion as `SHOW WARNINGS` shows it.
@@ -88,8 +88,8 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
             let (x, warning) = to_double(value);
             (Value::Double(x), warning)
         }
-        SqlType::Date => temporal::to_date(value),
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => temporal::to_datetime(value, fsp),
+        SqlType::Date => temporal::to_date(value, DateModes::DEFAULT),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => temporal::to_datetime(value, fsp, DateModes::DEFAULT),
         SqlType::Time { fsp } => temporal::to_time(value, fsp),
         SqlType::Text { length, collation, .. } => text::to_text(value, from, length, collation),
         SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
@@ -98,12 +98,22 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
     }
 }
 
+/// Casts to a date or datetime as [`cast`] does, where `sql_mode` may differ from its default.
+pub fn cast_dated(value: &Value, to: SqlType, modes: DateModes) -> (Value, Option<CastWarning>) {
+    match (value, to) {
+        (Value::Null, _) => (Value::Null, None),
+        (_, SqlType::Date) => temporal::to_date(value, modes),
+        (_, SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) => temporal::to_datetime(value, fsp, modes),
+        _ => cast(value, to),
+    }
+}
+
 /// The value that a column of the type stores for a value.
 fn stored(value: &Value, from: Option<SqlType>, to: SqlType) -> Value {
     if from == Some(to) {
         return value.clone();
     }
-    let column = StoredType { ty: to, digits: None, zone: TimeZone::UTC };
+    let column = StoredType::new(to);
     store::store(value, column).unwrap_or_else(|unfit| unfit.instead.unwrap_or(Value::Null))
 }
 

@@ -5,6 +5,7 @@
 //!   temporal/code.rs       the numbers that dates and datetimes are kept as
 //!   temporal/calendar.rs   days that can be counted, years, months, days of the month
 //!   temporal/moment.rs     a date and a time of day as fields, whose month or day may be zero
+//!   temporal/modes.rs      which dates that the calendar does not have are taken for one
 //!   temporal/datetime_text.rs   reading a date or datetime from text
 //!   temporal/time_text.rs       reading a TIME from text
 //!   temporal/number.rs     dates and times as numbers, both ways
@@ -15,29 +16,27 @@ mod calendar;
 mod code;
 mod datetime_text;
 mod format;
+mod modes;
 mod moment;
 mod number;
 mod time_text;
 
-pub use calendar::{Days, add_months, days_in_month, is_leap_year};
+pub use calendar::{Days, add_months, days_in_month, is_leap_year, moved_day};
 pub use code::{
-    EpochMicros, ZERO_DATE, code_parts, code_year, date_code, datetime_of, datetime_parts, is_calendar_day,
-    moved_datetime,
+    EpochMicros, ZERO_DATE, code_parts, code_year, date_code, datetime_of, datetime_parts, has_zero_part,
+    is_calendar_day, moved_datetime,
 };
 pub use datetime_text::{DateTimeText, read_datetime};
 pub use format::{format_date, format_datetime, format_time};
+pub use modes::DateModes;
 pub use moment::Moment;
-pub use number::{
-    clock_number, date_number, datetime_from_number, datetime_number, moment_from_number, time_from_number,
-};
+pub use number::{clock_number, date_number, datetime_number, moment_from_number, time_from_number};
 pub use time_text::{TimeText, read_time};
 
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// Largest TIME: 838:59:59 (manual 13.2.3).
 pub const TIME_MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
-/// A datetime before all others: what MySQL's zero date is in comparisons.
-pub const BEFORE_ALL_DATES: i64 = -MICROS_PER_DAY;
 /// Most digits of fractional seconds.
 pub const FSP_MAX: u8 = 6;
 
@@ -57,6 +56,14 @@ pub fn round_datetime(datetime: i64, fsp: u8) -> i64 {
     moved_datetime(datetime, rounded - clock)
 }
 
+/// Returns true if rounding a datetime to `fsp` digits would move it on to the next second, though a part of its date is
+/// zero: there is no next second of such a date.
+pub fn rounds_beyond_zero_part(datetime: i64, fsp: u8) -> bool {
+    let (date, clock) = datetime_parts(datetime);
+    let fraction = clock % MICROS_PER_SECOND;
+    has_zero_part(date) && round_fraction(fraction, fsp) == MICROS_PER_SECOND
+}
+
 /// The date code of the whole text; a time of day behind it is read and dropped. `None` for what is not a date of the
 /// calendar, or has something else behind it.
 pub fn parse_date(text: &str) -> Option<i32> {
@@ -66,7 +73,8 @@ pub fn parse_date(text: &str) -> Option<i32> {
 /// The datetime that the whole text is. `None` as for [`parse_date`].
 pub fn parse_datetime(text: &str) -> Option<i64> {
     let read = read_datetime(text)?;
-    if read.is_cut { None } else { read.moment.datetime() }
+    let datetime = read.moment.datetime().filter(|t| is_calendar_day(datetime_parts(*t).0))?;
+    (!read.is_cut).then_some(datetime)
 }
 
 /// The TIME that the whole text is, in microseconds. `None` for what is no time or is out of the range of TIME; of a
@@ -118,6 +126,9 @@ mod tests {
         for (micros, fsp, want) in [(1_500_000, 0, 2_000_000), (-1_500_000, 0, -2_000_000), (1_449_999, 1, 1_400_000)] {
             assert_eq!(round_fraction(micros, fsp), want);
         }
+        let of_year = |fraction: i64| datetime_of(date_code(2001, 0, 0), fraction);
+        assert!(rounds_beyond_zero_part(of_year(500_000), 0) && !rounds_beyond_zero_part(of_year(499_999), 0));
+        assert!(!rounds_beyond_zero_part(of_year(500_000), 1));
         for (text, fsp, want) in [
             ("2001-01-31 23:59:59.5", 0, "2001-02-01 00:00:00.000000"),
             ("2001-01-31 23:59:59.499999", 0, "2001-01-31 23:59:59.000000"),

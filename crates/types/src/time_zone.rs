@@ -1,6 +1,6 @@
 //! Time zones: TIMESTAMP is stored in UTC and read in the zone of the session (manual 13.2.2, 7.1.15).
 
-use crate::temporal::{EpochMicros, MICROS_PER_SECOND, date_code, datetime_of, moved_datetime};
+use crate::temporal::{EpochMicros, MICROS_PER_SECOND, ZERO_DATE, date_code, datetime_of, moved_datetime};
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone as _};
 use chrono_tz::Tz;
 use std::{fmt, sync::LazyLock};
@@ -72,8 +72,11 @@ impl TimeZone {
         EpochMicros(at.0 + self.offset_seconds(at) * MICROS_PER_SECOND).datetime()
     }
 
-    /// The local datetime at a datetime of UTC, as TIMESTAMP columns hold them.
+    /// The local datetime at a datetime of UTC, as TIMESTAMP columns hold them; the zero date is so in all zones.
     pub fn from_utc(self, utc: i64) -> i64 {
+        if utc == datetime_of(ZERO_DATE, 0) {
+            return utc;
+        }
         let seconds = match self.fixed_seconds() {
             Some(seconds) => seconds.into(),
             None => self.offset_seconds(EpochMicros::of_datetime(utc)),
@@ -221,6 +224,7 @@ mod tests {
         assert_eq!(shown("2040-01-01 00:00:00", "+00:00", "+05:00"), "2040-01-01 05:00:00");
         assert!(!is_timestamp(at("1970-01-01")) && is_timestamp(at("2038-01-19 03:14:07.999999")));
         assert!(!is_timestamp(at("2038-01-19 03:14:08")));
+        assert_eq!(zone("+05:00").from_utc(0), 0);
         assert_eq!(CONVERTED_SECONDS.end, i64::from(Days::from_civil(3001, 1, 19).0) * 86_400);
     }
 }

@@ -4,8 +4,8 @@ use crate::{Decimal, temporal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A single MySQL value. `Date` is a date code and `DateTime` the code of its date times the microseconds of a day, plus
-/// the microseconds since midnight, without a time zone ([`temporal::date_code`]); `Time` is in microseconds.
+/// A single MySQL value. `Date` is a date code and `DateTime` the code of its date times the microseconds of a day,
+/// plus the microseconds since midnight, without a time zone ([`temporal::date_code`]); `Time` is in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     Null,

@@ -1,7 +1,7 @@
 //! Columns of CREATE TABLE: types with their character sets, nullability, defaults, limits.
 
 use super::{check_length, default};
-use crate::charset;
+use crate::{charset, statement::StatementContext};
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
@@ -9,7 +9,6 @@ use muster_types::{
     Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     store::StoredType,
-    time_zone::TimeZone,
 };
 
 /// MySQL's limits (manual 8.4.7).
@@ -17,8 +16,8 @@ const MAX_COLUMNS: usize = 4096;
 const MAX_ROW_BYTES: u64 = 65_535;
 const MAX_COMMENT_CHARS: usize = 1024;
 
-/// The columns, checked. `collation`: the table's; `zone`: of defaults that are local times.
-pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Result<Vec<ColumnDef>> {
+/// The columns, checked. `collation`: the table's.
+pub fn columns(specs: &[ColumnSpec], collation: Collation, context: &StatementContext) -> Result<Vec<ColumnDef>> {
     if specs.is_empty() {
         return Err(SqlError::new(ErrorCode::TableMustHaveColumns, "A table must have at least 1 column"));
     }
@@ -30,7 +29,7 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(&spec.name)) {
             return Err(SqlError::duplicate_column(&spec.name));
         }
-        columns.push(column(spec, collation, zone)?);
+        columns.push(column(spec, collation, context)?);
     }
     let row: u64 = columns.iter().map(|c| c.ty.declared_bytes()).sum();
     if row > MAX_ROW_BYTES {
@@ -56,7 +55,7 @@ pub fn real_as_float(spec: &ColumnSpec) -> ColumnSpec {
     ColumnSpec { ty, ..spec.clone() }
 }
 
-fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<ColumnDef> {
+fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -> Result<ColumnDef> {
     let name = &spec.name;
     check_length(name)?;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
@@ -95,11 +94,10 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
             return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
         }
         Some(DefaultClause::Value(value)) => {
-            let column = StoredType { ty, digits: spec.digits, zone };
             if !names_members(value, ty) {
                 return Err(invalid_default());
             }
-            Some(DefaultValue::Value(default::convert(value, column).ok_or_else(invalid_default)?))
+            Some(DefaultValue::Value(stored_default(spec, ty, value, context).ok_or_else(invalid_default)?))
         }
     };
     if spec.comment.chars().count() > MAX_COMMENT_CHARS {
@@ -116,6 +114,17 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         auto_increment: spec.auto_increment,
         comment: spec.comment.clone(),
     })
+}
+
+/// The default as the column stores it; `None` if it does not fit. A warning where the zero date takes its place.
+fn stored_default(spec: &ColumnSpec, ty: SqlType, value: &Value, context: &StatementContext) -> Option<Value> {
+    let (zone, date_modes) = (context.clock.time_zone, context.date_modes());
+    let column = StoredType { ty, digits: spec.digits, zone, date_modes };
+    let (stored, warning) = default::convert(value, column, context.is_strict())?;
+    if let Some(fault) = warning {
+        context.warn(fault.code(), fault.message(&spec.name, "", 1));
+    }
+    Some(stored)
 }
 
 fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType> {

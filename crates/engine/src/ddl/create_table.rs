@@ -101,7 +101,7 @@ fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) 
         true => Cow::Owned(statement.columns.iter().map(columns::real_as_float).collect()),
         false => Cow::Borrowed(&statement.columns[..]),
     };
-    let mut columns = columns::columns(&specs, collation, context.clock.time_zone)?;
+    let mut columns = columns::columns(&specs, collation, context)?;
     let specs = keys::all_specs(statement)?;
     let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
     let mut secondary: Vec<(IndexDef, &str)> = Vec::new();

@@ -3,14 +3,24 @@
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_types::{
     SqlType, Value,
-    store::{StoredType, store},
+    cast::moment,
+    store::{StoreFault, StoredType, store},
+    temporal::DateModes,
     time_zone::TimeZone,
 };
 
 /// The value as the column stores it; `None` when it does not fit. Digits that the column does not hold are rounded
-/// away, as MySQL does.
-pub fn convert(value: &Value, column: StoredType) -> Option<Value> {
-    store(value, column).ok()
+/// away, as MySQL does. Unless the session is strict, a date that is refused for a part that is zero becomes the zero
+/// date, with the fault to warn of.
+pub fn convert(value: &Value, column: StoredType, is_strict: bool) -> Option<(Value, Option<StoreFault>)> {
+    let unfit = match store(value, column) {
+        Ok(stored) => return Some((stored, None)),
+        Err(unfit) => unfit,
+    };
+    let zeros_allowed = DateModes { no_zero_date: false, no_zero_in_date: false, ..column.date_modes };
+    let has_zero_part = moment(value, "date", zeros_allowed).is_some_and(|of| of.moment.has_zero_part());
+    let becomes_zero = !is_strict && has_zero_part && matches!(unfit.fault, StoreFault::NoSuchDate(_));
+    unfit.instead.filter(|_| becomes_zero).map(|zero| (zero, Some(unfit.fault.as_warning())))
 }
 
 /// The default as a session in `zone` sees it.
@@ -31,7 +41,7 @@ mod tests {
     #[test]
     fn fits_or_not() {
         let text = |s: &str| Value::Text(s.into());
-        let c = |v: Value, ty: SqlType| convert(&v, StoredType { ty, digits: None, zone: TimeZone::UTC });
+        let c = |v: Value, ty: SqlType| convert(&v, StoredType::new(ty), true).map(|(value, _)| value);
         assert_eq!(c(text("5"), SqlType::INT), Some(Value::Int(5)));
         assert_eq!(c(Value::Int(128), SqlType::TINYINT), None);
         assert_eq!(c(Value::Int(-1), SqlType::BIGINT_UNSIGNED), None);
@@ -40,11 +50,12 @@ mod tests {
         assert_eq!(c(Value::Int(1000), SqlType::decimal(5, 2)), None);
         assert_eq!(c(text("1999-02-29"), SqlType::Date), None);
         assert_eq!(c(text("abc"), SqlType::varchar(2, Collation::DEFAULT)), None);
-        let timestamp = StoredType { ty: SqlType::Timestamp { fsp: 0 }, digits: None, zone: TimeZone::Fixed(7200) };
-        assert_eq!(
-            convert(&text("1970-01-01 02:00:01"), timestamp),
-            Some(Value::DateTime(EpochMicros(1_000_000).datetime()))
-        );
-        assert_eq!(convert(&text("1970-01-01 02:00:00"), timestamp), None);
+        let timestamp = StoredType { zone: TimeZone::Fixed(7200), ..StoredType::new(SqlType::Timestamp { fsp: 0 }) };
+        let first = Value::DateTime(EpochMicros(1_000_000).datetime());
+        assert_eq!(convert(&text("1970-01-01 02:00:01"), timestamp, true), Some((first, None)));
+        assert_eq!(convert(&text("1970-01-01 02:00:00"), timestamp, false), None);
+        let zero = convert(&text("0000-00-00"), StoredType::new(SqlType::Date), false);
+        assert_eq!(zero, Some((Value::Date(0), Some(StoreFault::OutOfRange))));
+        assert_eq!(convert(&text("0000-00-00"), StoredType::new(SqlType::Date), true), None);
     }
 }

@@ -7,6 +7,7 @@ use muster_exec::Warning;
 use muster_types::{
     ErrorCode, Result, SqlError, SqlType, Value,
     store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
+    temporal::Moment,
 };
 
 /// What becomes of values that do not fit.
@@ -49,8 +50,8 @@ impl<'a> Conversion<'a> {
         if value.is_null() {
             return if column.nullable { Ok(Value::Null) } else { self.null(column) };
         }
-        let zone = self.context.clock.time_zone;
-        match store(value, StoredType { ty: column.ty, digits: column.digits, zone }) {
+        let (zone, date_modes) = (self.context.clock.time_zone, self.context.date_modes());
+        match store(value, StoredType { ty: column.ty, digits: column.digits, zone, date_modes }) {
             Ok(stored) => Ok(stored),
             Err(unfit) => self.unfit(column, value, unfit, row),
         }
@@ -97,6 +98,21 @@ impl<'a> Conversion<'a> {
                 Ok(instead)
             }
         }
+    }
+
+    /// A default as it is stored. A date that the session's modes refuse, which were others when the table was made, is
+    /// an error, or stored with a warning.
+    pub fn kept_default(&self, column: &ColumnDef, value: &Value) -> Result<Value> {
+        let (moment, what) = match value {
+            Value::Date(date) => (Moment::new(*date, 0), "date"),
+            Value::DateTime(datetime) => (Moment::of_datetime(*datetime), "datetime"),
+            other => return Ok(other.clone()),
+        };
+        if self.context.date_modes().keep(&moment) {
+            return Ok(value.clone());
+        }
+        let unfit = Unfit { fault: StoreFault::NoSuchDate(what), instead: Some(value.clone()) };
+        self.unfit(column, value, unfit, 1)
     }
 
     /// An error that concerns one row: with IGNORE a warning of its number, and the row is left out.

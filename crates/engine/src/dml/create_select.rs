@@ -105,7 +105,7 @@ fn outputs(
             default: match meta.origin {
                 Some(_) => default(meta),
                 None if meta.nullable => None,
-                None => computed_default(ty),
+                None => computed_default(ty, context),
             },
             auto_increment: false,
             primary_key: false,
@@ -117,10 +117,11 @@ fn outputs(
     Ok(bound.outputs.iter().map(spec).collect())
 }
 
-/// The default of a computed column that cannot be NULL: the implicit one of its type, which dates and long texts have
-/// not.
-fn computed_default(ty: SqlType) -> Option<DefaultClause> {
-    let has_one = !ty.is_long() && (!ty.is_temporal() || matches!(ty, SqlType::Time { .. }));
+/// The default of a computed column that cannot be NULL: the implicit one of its type, which long texts have not, and
+/// dates only without a strict `sql_mode`.
+fn computed_default(ty: SqlType, context: &StatementContext) -> Option<DefaultClause> {
+    let is_date = ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
+    let has_one = !ty.is_long() && !(is_date && context.is_strict());
     implicit_default(ty).filter(|_| has_one).map(DefaultClause::Value)
 }
 

@@ -51,7 +51,7 @@ impl OpenTarget {
     pub fn default_value(&self, column: usize, conversion: &Conversion<'_>) -> Result<Value> {
         let def = &self.columns()[column];
         match &def.default {
-            Some(DefaultValue::Value(value)) => Ok(value.clone()),
+            Some(DefaultValue::Value(value)) => conversion.kept_default(def, value),
             Some(DefaultValue::CurrentTimestamp) => Ok(now(conversion.context, def.ty)),
             None if def.nullable || def.auto_increment => Ok(Value::Null),
             None => conversion.no_default(def),

@@ -126,6 +126,7 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
             Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(context.clock.now_stored(c.ty))),
         },
         time_zone: context.clock.time_zone,
+        date_modes: context.date_modes(),
     };
     Ok(entry.def.columns.iter().map(column).collect())
 }

@@ -3,7 +3,7 @@
 use super::{StatementContext, StatementTables};
 use crate::accounts::Privilege;
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
-use muster_types::{Collation, Result, Value, time_zone::TimeZone};
+use muster_types::{Collation, Result, Value, temporal::DateModes, time_zone::TimeZone};
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 /// A statement's context as the binder asks it.
@@ -62,6 +62,10 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn utc_datetime(&self) -> i64 {
         self.of_the_moment().clock.utc_datetime()
+    }
+
+    fn date_modes(&self) -> DateModes {
+        self.context.date_modes()
     }
 
     fn time_zone(&self) -> TimeZone {

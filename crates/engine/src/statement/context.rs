@@ -9,7 +9,11 @@ use muster_algebra::TableId;
 use muster_optimizer::Interrupt;
 use muster_sql::{Isolation, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, temporal::EpochMicros, time_zone::TimeZone};
+use muster_types::{
+    ErrorCode, Result, SqlError, SqlType, Value,
+    temporal::{DateModes, EpochMicros},
+    time_zone::TimeZone,
+};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -127,6 +131,11 @@ impl StatementContext {
     /// Returns true if the session's `sql_mode` makes values that do not fit an error.
     pub fn is_strict(&self) -> bool {
         self.session.variables.settings().is_strict
+    }
+
+    /// What the session's `sql_mode` says about dates that the calendar does not have.
+    pub fn date_modes(&self) -> DateModes {
+        self.session.variables.settings().date_modes
     }
 
     /// Error 1046 without a current database.

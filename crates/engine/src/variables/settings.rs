@@ -2,7 +2,7 @@
 
 use super::Variables;
 use muster_sql::Isolation;
-use muster_types::{Value, time_zone::TimeZone};
+use muster_types::{Value, temporal::DateModes, time_zone::TimeZone};
 use std::time::Duration;
 
 /// The meaning of some variables, as long as all values stay the same.
@@ -13,6 +13,8 @@ pub struct Settings {
     pub timestamp_micros: Option<i64>,
     /// `sql_mode` makes values that do not fit an error.
     pub is_strict: bool,
+    /// What `sql_mode` says about dates that the calendar does not have.
+    pub date_modes: DateModes,
     /// `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
     pub zero_is_a_value: bool,
     /// `sql_mode` has REAL_AS_FLOAT.
@@ -47,6 +49,7 @@ impl Settings {
                 _ => None,
             },
             is_strict: has_mode("STRICT_TRANS_TABLES") || has_mode("STRICT_ALL_TABLES"),
+            date_modes: DateModes::of_sql_mode(&mode),
             zero_is_a_value: has_mode("NO_AUTO_VALUE_ON_ZERO"),
             real_is_float: has_mode("REAL_AS_FLOAT"),
             isolation: match variables.text("transaction_isolation").as_str() {
@@ -85,6 +88,7 @@ mod tests {
         variables.put("timestamp", Value::Double(1.5));
         let settings = variables.settings();
         assert!(!settings.is_strict && settings.zero_is_a_value);
+        assert_eq!((before.settings().date_modes, settings.date_modes.bits()), (DateModes::DEFAULT, 0));
         assert_eq!((settings.isolation, settings.timestamp_micros), (Isolation::ReadCommitted, Some(1_500_000)));
         // The last reader of a set changes it in its place.
         variables.put("read_only", Value::Int(1));

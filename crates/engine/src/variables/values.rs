@@ -24,7 +24,6 @@ const UNSUPPORTED_MODES: &[&str] = &[
     "HIGH_NOT_PRECEDENCE",
     "PAD_CHAR_TO_FULL_LENGTH",
     "TIME_TRUNCATE_FRACTIONAL",
-    "ALLOW_INVALID_DATES",
 ];
 
 /// Variables that would change results and do not yet: any value but the default is refused.

@@ -9,7 +9,10 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::IntervalUnit;
 use muster_types::{
     ErrorCode, SqlError,
-    temporal::{Days, MICROS_PER_SECOND, add_months, code_parts, code_year, datetime_of, datetime_parts},
+    temporal::{
+        Days, MICROS_PER_SECOND, add_months, code_parts, code_year, datetime_of, datetime_parts, has_zero_part,
+        moved_day,
+    },
 };
 use std::sync::Arc;
 
@@ -89,13 +92,17 @@ impl DateAdd {
     }
 }
 
-/// `None`: outside of the years 0 to 9999, and by days also in the year 0 (MySQL's zero date).
+/// `None`: outside of the years 0 to 9999.
 fn move_date(unit: IntervalUnit, date: i32, n: i64) -> Option<i32> {
     let month_steps = |k: i64| add_months(date, i32::try_from(n.checked_mul(k)?).ok()?);
     let day_steps = |k: i64| {
-        let moved = i64::from(Days::of_code(date).0).checked_add(n.checked_mul(k)?)?;
-        let range = i64::from(Days::from_civil(1, 1, 1).0)..=i64::from(Days::from_civil(9999, 12, 31).0);
-        range.contains(&moved).then(|| Days(moved as i32).code())
+        let n = n.checked_mul(k)?;
+        let (year, _, day) = code_parts(date);
+        // Within the days that every month has, neighbouring codes are neighbouring days.
+        match i64::from(day).checked_add(n)? {
+            1..=28 if year > 0 => Some(date + n as i32),
+            _ => moved_day(i64::from(Days::of_code(date).0).checked_add(n)?),
+        }
     };
     match unit {
         IntervalUnit::Day => day_steps(1),
@@ -118,7 +125,8 @@ impl Kernel for DateAdd {
         let (dates, counts) = (dates.as_primitive::<Date32Type>(), counts.as_primitive::<Int64Type>());
         let signed = |n: i64| if self.subtract { n.checked_neg() } else { Some(n) };
         let moved = dates.iter().zip(counts.iter()).map(|(d, n)| {
-            let (d, n) = (d?, n?);
+            // A date with a part that is zero cannot be moved.
+            let (d, n) = (d.filter(|d| !has_zero_part(*d))?, n?);
             let moved = signed(n).and_then(|n| move_date(self.unit, d, n));
             if moved.is_none() {
                 let message = "Datetime function: datetime field overflow";
@@ -174,9 +182,15 @@ mod tests {
             ("1995-01-31", IntervalUnit::Month, 1, "1995-02-28"),
             ("1996-02-29", IntervalUnit::Year, 1, "1997-02-28"),
             ("1995-11-30", IntervalUnit::Quarter, 1, "1996-02-29"),
+            ("1995-02-27", IntervalUnit::Day, 1, "1995-02-28"),
+            ("1995-02-27", IntervalUnit::Day, 2, "1995-03-01"),
+            ("1995-03-01", IntervalUnit::Day, -1, "1995-02-28"),
+            ("1995-03-14", IntervalUnit::Week, 2, "1995-03-28"),
+            ("1995-03-31", IntervalUnit::Day, -5, "1995-03-26"),
         ] {
             assert_eq!(format_date(move_date(unit, parse_date(from).unwrap(), n).unwrap()), want);
         }
+        assert_eq!(move_date(IntervalUnit::Day, parse_date("0001-01-01").unwrap(), -1), Some(0));
         let day = parse_date("1970-01-01").unwrap();
         assert_eq!(move_date(IntervalUnit::Year, day, 9000), None);
         assert_eq!(move_date(IntervalUnit::Day, day, i64::MAX), None);

@@ -96,9 +96,9 @@ fn moment_of(call: &mut Call, micros: i128) -> Value {
         return Value::Null;
     }
     match date_of_number(i64::try_from(micros / day).unwrap_or(i64::MAX)) {
-        Ok(Some(date)) => Value::DateTime(temporal::datetime_of(date, (micros % day) as i64)),
-        Ok(None) => Value::Null,
-        Err(()) => {
+        Some(temporal::ZERO_DATE) => Value::Null,
+        Some(date) => Value::DateTime(temporal::datetime_of(date, (micros % day) as i64)),
+        None => {
             call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: add_time field overflow");
             Value::Null
         }
@@ -117,7 +117,7 @@ pub fn timestamp(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// `TIMEDIFF(a, b)`: of two times, two dates or two datetimes; NULL for two of different kinds.
 pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let is_dated = |value: &Value| matches!(value, Value::Date(_) | Value::DateTime(_));
+    let is_dated = read::is_dated;
     let is_time = |value: &Value| matches!(value, Value::Time(_));
     let (first, second) = (&args[0], &args[1]);
     if is_dated(first) && is_time(second) || is_time(first) && is_dated(second) {
@@ -130,7 +130,7 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
-    let has_clock = |value: &Value| cast::moment(value, "datetime").is_some_and(|of| of.has_clock);
+    let has_clock = |value: &Value| cast::moment(value, "datetime", call.date_modes()).is_some_and(|of| of.has_clock);
     let are_alike = match dated {
         true => has_clock(first) == has_clock(second),
         false => matches!(a, TimeOrMoment::Time(_)) == matches!(b, TimeOrMoment::Time(_)),

@@ -14,8 +14,9 @@ const SECONDS_END: i64 = 32_536_771_200;
 /// Digits in front of the point of seconds, as MySQL declares them.
 const WHOLE_DIGITS: u32 = 11;
 
-fn zone(call: &Call) -> TimeZone {
-    TimeZone::from_name(&call.session_text(0)).unwrap_or(TimeZone::UTC)
+/// The session's time zone, which is the value of this position among those that the function asks for.
+fn zone(call: &Call, asked: usize) -> TimeZone {
+    TimeZone::from_name(&call.session_text(asked)).unwrap_or(TimeZone::UTC)
 }
 
 /// An integer, or a decimal with the fractional seconds of the argument.
@@ -32,8 +33,9 @@ pub fn returns_seconds(typing: &Typing) -> ResultType {
 
 /// `UNIX_TIMESTAMP(local time)`: 0 out of range and for what is no date.
 pub fn unix_timestamp(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let local = read::moment(call, &args[0]).and_then(|moment| moment.datetime());
-    let utc = local.map(|local| zone(call).to_utc(local).unwrap_or_else(|after| after));
+    let moment = read::moment(call, &args[0]).filter(|moment| moment.is_calendar_day());
+    let local = moment.and_then(|moment| moment.datetime());
+    let utc = local.map(|local| zone(call, 1).to_utc(local).unwrap_or_else(|after| after));
     let utc = utc.map_or(0, |utc| EpochMicros::of_datetime(utc).0);
     let seconds = utc.div_euclid(MICROS_PER_SECOND);
     let utc = if (1..SECONDS_END).contains(&seconds) { utc } else { 0 };
@@ -63,7 +65,7 @@ pub fn from_unixtime(call: &mut Call, args: &[Value]) -> Result<Value> {
     if !range.contains(&micros) || seconds.unscaled < 0 {
         return Ok(Value::Null);
     }
-    let local = zone(call).local_datetime(EpochMicros(micros as i64));
+    let local = zone(call, 0).local_datetime(EpochMicros(micros as i64));
     match args.len() {
         1 => Ok(Value::DateTime(local)),
         _ => format::formatted(call, Moment::of_datetime(local), args),
@@ -78,7 +80,7 @@ pub fn returns_sysdate(typing: &Typing) -> ResultType {
 /// The time when the function is called, not that of the statement.
 pub fn sysdate(call: &mut Call, args: &[Value]) -> Result<Value> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
-    let local = zone(call).local_datetime(EpochMicros(i64::try_from(now).unwrap_or(0)));
+    let local = zone(call, 0).local_datetime(EpochMicros(i64::try_from(now).unwrap_or(0)));
     let unit = 10i64.pow(6 - int(args, 0).clamp(0, 6) as u32);
     Ok(Value::DateTime(local.div_euclid(unit) * unit))
 }

@@ -4,7 +4,7 @@ use super::read::{self, date_of_number, day_number};
 use crate::{Call, ResultType, Typing, call::int};
 use muster_types::{
     ErrorCode, Result, SqlType, Value,
-    temporal::{FSP_MAX, MICROS_PER_SECOND, TIME_MAX_MICROS},
+    temporal::{FSP_MAX, MICROS_PER_SECOND, TIME_MAX_MICROS, ZERO_DATE},
 };
 
 /// A TIME with the digits that the argument has behind the point.
@@ -28,8 +28,7 @@ pub fn make_date(_: &mut Call, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     let first = day_number(read::full_year(year) as i32, 1, 1);
-    let date = date_of_number(first.saturating_add(day - 1));
-    Ok(date.ok().flatten().map_or(Value::Null, Value::Date))
+    Ok(date_of_number(first.saturating_add(day - 1)).map_or(Value::Null, Value::Date))
 }
 
 /// `MAKETIME(hour, minute, second)`; NULL for minutes and seconds that no time has.
@@ -68,17 +67,16 @@ pub fn sec_to_time(call: &mut Call, args: &[Value]) -> Result<Value> {
     Ok(Value::Time(micros.clamp(-most, most) as i64))
 }
 
-/// `FROM_DAYS(number)`; MySQL's zero date for the year 0 is NULL here.
+/// `FROM_DAYS(number)`: the zero date for the days of the year 0.
 pub fn from_days(call: &mut Call, args: &[Value]) -> Result<Value> {
     /// Numbers from this one on are the zero date again.
     const ZERO_AGAIN: i64 = 3_652_500;
     let number = int(args, 0);
     match date_of_number(number) {
-        Ok(date) => Ok(date.map_or(Value::Null, Value::Date)),
-        Err(()) => {
-            if number < ZERO_AGAIN {
-                call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: from_days field overflow");
-            }
+        Some(date) => Ok(Value::Date(date)),
+        None if number >= ZERO_AGAIN => Ok(Value::Date(ZERO_DATE)),
+        None => {
+            call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: from_days field overflow");
             Ok(Value::Null)
         }
     }

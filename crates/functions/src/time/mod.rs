@@ -26,7 +26,7 @@ pub mod week;
 
 use crate::{
     Function,
-    SessionValue::{TimeZone, Variable},
+    SessionValue::{DateModes, TimeZone, Variable},
     Takes::{AsIs, Exact, Int, Keyword, Moment, Text},
     result,
 };
@@ -56,34 +56,37 @@ const UNITS: &[&str] = &[
 ];
 
 pub const FUNCTIONS: &[Function] = &[
-    Function::new("DATE_FORMAT", &[Moment, Text], format::returns, format::date_format).asks(&[TIME_NAMES]),
+    Function::new("DATE_FORMAT", &[Moment, Text], format::returns, format::date_format).asks(&[DateModes, TIME_NAMES]),
     Function::new("TIME_FORMAT", &[AsIs, Text], format::returns, format::time_format),
-    Function::new("DAYNAME", &[Moment], names::returns_day, names::day_name).asks(&[TIME_NAMES]),
-    Function::new("MONTHNAME", &[Moment], names::returns_month, names::month_name).asks(&[TIME_NAMES]),
+    Function::new("DAYNAME", &[Moment], names::returns_day, names::day_name).asks(&[DateModes, TIME_NAMES]),
+    Function::new("MONTHNAME", &[Moment], names::returns_month, names::month_name).asks(&[DateModes, TIME_NAMES]),
     Function::new(
         "GET_FORMAT",
         &[Keyword(&["DATE", "TIME", "DATETIME", "TIMESTAMP"]), Text],
         names::returns_format,
         names::get_format,
     ),
-    Function::new("STR_TO_DATE", &[Text, Text], text::returns, text::str_to_date),
-    Function::new("ADDTIME", &[AsIs, AsIs], difference::returns_sum, difference::add_time),
-    Function::new("SUBTIME", &[AsIs, AsIs], difference::returns_sum, difference::sub_time),
-    Function::new("TIMEDIFF", &[AsIs, AsIs], difference::returns_difference, difference::time_diff),
-    Function::new("TIMESTAMP", &[Moment, AsIs], difference::returns_timestamp, difference::timestamp).optional(1),
-    Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff),
+    Function::new("STR_TO_DATE", &[Text, Text], text::returns, text::str_to_date).asks(&[DateModes]),
+    Function::new("ADDTIME", &[AsIs, AsIs], difference::returns_sum, difference::add_time).asks(&[DateModes]),
+    Function::new("SUBTIME", &[AsIs, AsIs], difference::returns_sum, difference::sub_time).asks(&[DateModes]),
+    Function::new("TIMEDIFF", &[AsIs, AsIs], difference::returns_difference, difference::time_diff).asks(&[DateModes]),
+    Function::new("TIMESTAMP", &[Moment, AsIs], difference::returns_timestamp, difference::timestamp)
+        .optional(1)
+        .asks(&[DateModes]),
+    Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff)
+        .asks(&[DateModes]),
     Function::new("MAKEDATE", &[Int, Int], result::date, make::make_date),
     Function::new("MAKETIME", &[Int, Int, Exact], make::returns_time_of_third, make::make_time),
     Function::new("SEC_TO_TIME", &[Exact], make::returns_time, make::sec_to_time),
     Function::new("FROM_DAYS", &[Int], result::date, make::from_days),
-    Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days),
-    Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds),
+    Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days).asks(&[DateModes]),
+    Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds).asks(&[DateModes]),
     Function::new("TIME_TO_SEC", &[AsIs], result::bigint, count::time_to_sec),
     Function::new("PERIOD_ADD", &[Int, Int], result::bigint, period::period_add).null_of_null(),
     Function::new("PERIOD_DIFF", &[Int, Int], result::bigint, period::period_diff).null_of_null(),
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)
         .null_of_null()
-        .asks(&[TimeZone]),
+        .asks(&[DateModes, TimeZone]),
     Function::new("FROM_UNIXTIME", &[Exact, Text], epoch::returns_datetime, epoch::from_unixtime)
         .optional(1)
         .asks(&[TimeZone, TIME_NAMES]),

@@ -6,7 +6,7 @@ use muster_types::{Result, Value, temporal::Days};
 
 /// The language that the session has.
 fn locale(call: &Call) -> &'static Locale {
-    Locale::by_name(&call.session_text(0)).unwrap_or_else(Locale::english)
+    Locale::by_name(&call.session_text(1)).unwrap_or_else(Locale::english)
 }
 
 /// As long as the longest name of a day in any language that is in use is: MySQL asks the session's.
@@ -19,15 +19,15 @@ pub fn returns_month(typing: &Typing) -> ResultType {
 }
 
 fn longest(typing: &Typing, names: fn(&Locale) -> &Vec<&'static str>) -> ResultType {
-    let locale = typing.session.first().and_then(|name| name.to_text(0));
+    let locale = typing.session.last().and_then(|name| name.to_text(0));
     let locale = locale.and_then(|name| Locale::by_name(&name)).unwrap_or_else(Locale::english);
     ResultType::ConnectionText(names(locale).iter().map(|name| name.chars().count() as u64).max().unwrap_or(0))
 }
 
 pub fn day_name(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let date = read::whole_moment(call, &args[0]).and_then(|moment| moment.date());
-    let name = |date: i32| locale(call).days[weekday(Days::of_code(date)) as usize];
-    Ok(date.map_or(Value::Null, |date| Value::Text(name(date).into())))
+    let day = read::whole_moment(call, &args[0]).and_then(|moment| moment.days());
+    let name = |day: Days| locale(call).days[weekday(day) as usize];
+    Ok(day.map_or(Value::Null, |day| Value::Text(name(day).into())))
 }
 
 /// NULL for a month that is zero.

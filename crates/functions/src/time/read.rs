@@ -3,7 +3,7 @@
 use crate::Call;
 use muster_types::{
     Decimal, ErrorCode, SqlType, Value, cast,
-    temporal::{self, Days, MICROS_PER_DAY, Moment},
+    temporal::{self, Days, MICROS_PER_DAY, Moment, ZERO_DATE},
 };
 
 /// The number of 1970-01-01 among the days since the year 0, as TO_DAYS counts them.
@@ -54,20 +54,20 @@ pub fn days_of_number(day_number: i64) -> Days {
     Days(i32::try_from(day_number - DAY_NUMBER_OF_1970).unwrap_or(i32::MAX))
 }
 
-/// The date code of a day's number since the year 0. `Err`: one behind the year 9999. `None`: MySQL's zero date, which
-/// there is none of here.
-pub fn date_of_number(day_number: i64) -> Result<Option<i32>, ()> {
+/// The date code of a day's number since the year 0, whose days are the zero date. `None` for a number behind the year
+/// 9999.
+pub fn date_of_number(day_number: i64) -> Option<i32> {
     match day_number {
-        n if n <= YEAR_ZERO_LAST => Ok(None),
-        n if n <= DAY_NUMBER_MAX => Ok(Some(days_of_number(n).code())),
-        _ => Err(()),
+        n if n <= YEAR_ZERO_LAST => Some(ZERO_DATE),
+        n if n <= DAY_NUMBER_MAX => Some(days_of_number(n).code()),
+        _ => None,
     }
 }
 
 /// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
 pub fn moment(call: &mut Call, value: &Value) -> Option<Moment> {
-    let Some(of) = cast::moment(value, "datetime") else {
-        call.cast(value, SqlType::DateTime { fsp: 6 });
+    let Some(of) = cast::moment(value, "datetime", call.date_modes()) else {
+        warn_incorrect(call, value);
         return None;
     };
     of.warning.into_iter().for_each(|warning| (call.warnings)(warning));
@@ -75,11 +75,19 @@ pub fn moment(call: &mut Call, value: &Value) -> Option<Moment> {
     Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
 }
 
-/// The moment that a value means, on a day of the calendar; warning 1292 and `None` for anything else.
+/// Returns true for a value that is a date by its type. Functions do not warn of one that the calendar does not have.
+pub fn is_dated(value: &Value) -> bool {
+    matches!(value, Value::Date(_) | Value::DateTime(_))
+}
+
+/// The moment that a value means, on a day that can be counted; `None` for anything else, with warning 1292 for a text
+/// or number.
 pub fn whole_moment(call: &mut Call, value: &Value) -> Option<Moment> {
     let moment = moment(call, value)?;
-    if moment.date().is_none() {
-        warn_incorrect(call, value);
+    if moment.has_zero_part() {
+        if !is_dated(value) {
+            warn_incorrect(call, value);
+        }
         return None;
     }
     Some(moment)
@@ -111,9 +119,13 @@ pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
         }
         _ => false,
     };
-    match is_moment {
-        true => moment(call, value).map(TimeOrMoment::Moment),
-        false => time(call, value).map(TimeOrMoment::Time),
+    match (is_moment, value) {
+        // A text is read as a time here, which the zero date may stand in front of in all modes.
+        (true, Value::Text(text)) if temporal::read_datetime(text).is_some_and(|read| read.moment.is_zero()) => {
+            Some(TimeOrMoment::Moment(Moment::of_datetime(temporal::datetime_of(ZERO_DATE, 0))))
+        }
+        (true, _) => moment(call, value).map(TimeOrMoment::Moment),
+        (false, _) => time(call, value).map(TimeOrMoment::Time),
     }
 }
 
@@ -156,6 +168,6 @@ mod tests {
         assert_eq!(day_number(9999, 12, 31), DAY_NUMBER_MAX);
         assert_eq!(days_of_number(day_number(1970, 1, 1)), Days(0));
         assert_eq!(days_of_number(day_number(1, 1, 1)), Days::from_civil(1, 1, 1));
-        assert_eq!((date_of_number(365), date_of_number(DAY_NUMBER_MAX + 1)), (Ok(None), Err(())));
+        assert_eq!((date_of_number(365), date_of_number(DAY_NUMBER_MAX + 1)), (Some(ZERO_DATE), None));
     }
 }

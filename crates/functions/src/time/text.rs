@@ -7,7 +7,7 @@ use super::{
 use crate::{Call, ResultType, Typing, locale::Locale};
 use muster_types::{
     ErrorCode, Result, SqlType, Value,
-    temporal::{FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, code_parts, date_code, datetime_of, days_in_month},
+    temporal::{DateModes, FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, ZERO_DATE, code_parts, date_code, datetime_of},
 };
 
 /// Specifiers that make a result a time, and those that make it a date; days of months make neither.
@@ -37,14 +37,14 @@ pub fn returns(typing: &Typing) -> ResultType {
     })
 }
 
-/// `STR_TO_DATE(text, format)`. NULL, with warning 1411, for a text that the format does not fit, and for what is no
-/// day of the calendar.
+/// `STR_TO_DATE(text, format)`. NULL, with warning 1411, for a text that the format does not fit, and for a date with
+/// parts that are zero under NO_ZERO_DATE. Each month has 31 days.
 pub fn str_to_date(call: &mut Call, args: &[Value]) -> Result<Value> {
     let (text, format) = (call.text(args, 0).unwrap_or_default(), call.text(args, 1).unwrap_or_default());
     let mut read = Fields::default();
     let rest = read.read(&text, &format).and_then(|rest| read.complete().map(|()| rest));
     let value = match rest {
-        Ok(_) => read.value(call.ty),
+        Ok(_) => read.value(call.ty, call.date_modes()),
         Err(wanted) => Err(wanted),
     };
     match value {
@@ -264,19 +264,19 @@ impl Fields {
 
     /// Error for a day outside of the years 1 to 9999.
     fn set_date(&mut self, day_number: i64) -> std::result::Result<(), Wanted> {
-        let date = super::read::date_of_number(day_number).ok().flatten().ok_or(DATETIME)?;
+        let date = super::read::date_of_number(day_number).filter(|date| *date != ZERO_DATE).ok_or(DATETIME)?;
         let (year, month, day) = code_parts(date);
         (self.year, self.month, self.day) = (year.into(), month.into(), day.into());
         Ok(())
     }
 
-    fn value(&self, ty: SqlType) -> std::result::Result<Value, Wanted> {
+    fn value(&self, ty: SqlType, modes: DateModes) -> std::result::Result<Value, Wanted> {
         let clock = ((self.hour * 60 + self.minute) * 60 + self.second) * MICROS_PER_SECOND + self.micros;
         if let SqlType::Time { .. } = ty {
             return Ok(Value::Time(self.day * MICROS_PER_DAY + clock));
         }
         let (year, month, day) = (self.year as i32, self.month as u32, self.day as u32);
-        if month == 0 || day == 0 || day > days_in_month(year, month) {
+        if modes.no_zero_date && (year == 0 || month == 0 || day == 0) {
             return Err(DATETIME);
         }
         let date = date_code(year, month, day);

@@ -60,8 +60,11 @@ fn unwrapped_constant(expr: &Expr, wrapped: &Wrapped) -> Option<Expr> {
     match *wrapped {
         Wrapped::Cast(to) => exact_value(value, from, to).map(|v| Expr::literal(v, to)),
         Wrapped::Moved(micros, to) => match exact_value(value, from, to)? {
+            // The zero date is so in all zones, and before all that is moved.
+            Value::DateTime(zero @ 0) => Some(Expr::literal(Value::DateTime(zero), to)),
             Value::DateTime(t) if is_calendar_day(datetime_parts(t).0) => {
-                Some(Expr::literal(Value::DateTime(moved_datetime(t, -micros)), to))
+                let utc = moved_datetime(t, -micros);
+                (utc > 0).then(|| Expr::literal(Value::DateTime(utc), to))
             }
             Value::Null => Some(Expr::null(to)),
             _ => None,
@@ -128,6 +131,13 @@ mod tests {
         assert_eq!(compare("-20:00"), None);
         assert_eq!(compare("-13:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(18))));
         assert_eq!(compare("+13:00"), Some(Expr::compare(CompareOp::Lt, Expr::Column(a), hours(-8))));
+        let zero = Expr::literal(Value::DateTime(0), ty);
+        assert_eq!(
+            unwrap_comparison(CompareOp::Eq, &local("+02:00"), &zero, &t.columns),
+            Some(Expr::compare(CompareOp::Eq, Expr::Column(a), zero))
+        );
+        let first = Expr::literal(Value::DateTime(datetime_of(date_code(0, 1, 1), 0)), ty);
+        assert_eq!(unwrap_comparison(CompareOp::Gt, &local("+02:00"), &first, &t.columns), None);
         // Where clocks change, the order of local times is not that of moments.
         assert_eq!(compare("Europe/Berlin"), None);
     }

@@ -6,7 +6,7 @@ use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
     SqlType, ValueRef, charset,
-    temporal::{MICROS_PER_SECOND, code_parts, datetime_of, datetime_parts},
+    temporal::{MICROS_PER_SECOND, ZERO_DATE, code_parts, datetime_of, datetime_parts},
 };
 use mysql_common::constants::ColumnType;
 
@@ -80,7 +80,7 @@ fn put_integer(n: u64, format: &Format, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[..width]);
 }
 
-/// The shortest of the protocol's forms that holds the value: 4, 7 or 11 bytes.
+/// The shortest of the protocol's forms that holds the value: none for the zero date, else 4, 7 or 11 bytes.
 fn put_datetime(datetime: i64, out: &mut Vec<u8>) {
     let (date, clock) = datetime_parts(datetime);
     let (year, month, day) = code_parts(date);
@@ -89,10 +89,15 @@ fn put_datetime(datetime: i64, out: &mut Vec<u8>) {
         11
     } else if seconds > 0 {
         7
-    } else {
+    } else if date != ZERO_DATE {
         4
+    } else {
+        0
     };
     out.push(length);
+    if length == 0 {
+        return;
+    }
     out.extend_from_slice(&(year as u16).to_le_bytes());
     out.extend_from_slice(&[month as u8, day as u8]);
     if length > 4 {
@@ -121,5 +126,24 @@ fn put_time(micros: i64, out: &mut Vec<u8>) {
     }
     if length > 8 {
         out.extend_from_slice(&(fraction as u32).to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::temporal::date_code;
+
+    #[test]
+    fn datetimes_take_the_shortest_form() {
+        let sent = |date: (i32, u32, u32), clock: i64| {
+            let mut out = Vec::new();
+            put_datetime(datetime_of(date_code(date.0, date.1, date.2), clock), &mut out);
+            out
+        };
+        assert_eq!(sent((0, 0, 0), 0), [0]);
+        assert_eq!(sent((2001, 0, 10), 0), [4, 0xD1, 7, 0, 10]);
+        assert_eq!(sent((0, 0, 0), 3_661_000_000), [7, 0, 0, 0, 0, 1, 1, 1]);
+        assert_eq!(sent((2001, 2, 31), 1), [11, 0xD1, 7, 2, 31, 0, 0, 0, 1, 0, 0, 0]);
     }
 }

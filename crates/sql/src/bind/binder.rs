@@ -5,9 +5,12 @@ use super::{
     scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, collation, length, text_type};
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, TableId};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from, sql_type::DECIMAL_MAX_STORED_PRECISION,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    cast::{cast_dated, cast_from},
+    sql_type::DECIMAL_MAX_STORED_PRECISION,
+    temporal::DateModes,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -180,15 +183,32 @@ impl<'a> Binder<'a> {
         };
         let expr = match item.expr {
             Expr::Literal { value, ty: from } => {
-                let (value, warning) = cast_from(&value, Some(from), ty);
+                let (value, warning) = match reads_date(from, ty) {
+                    true => cast_dated(&value, ty, self.env.session.date_modes()),
+                    false => cast_from(&value, Some(from), ty),
+                };
                 if let Some(w) = warning {
                     self.warn(w.code, w.message);
                 }
                 Expr::Literal { value, ty }
             }
+            expr if reads_date(item.ty, ty) && self.has_other_date_modes() => {
+                let args = vec![expr, self.date_modes()];
+                Expr::Call { function: ScalarFunction::ReadDate, args, ty }
+            }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
         Item { expr, ty, derivation, kept: None, hexadecimal: false, decimals }
+    }
+
+    /// Returns true if the session's modes of dates are not the default ones, which casts and functions of dates have.
+    pub fn has_other_date_modes(&self) -> bool {
+        self.env.session.date_modes() != DateModes::DEFAULT
+    }
+
+    /// The session's modes of dates, as an argument of a function that reads them.
+    pub fn date_modes(&self) -> Expr {
+        Expr::literal(Value::Int(self.env.session.date_modes().bits()), SqlType::BIGINT)
     }
 
     /// The value as text under `collation`; text of that collation stays as it is.
@@ -269,4 +289,10 @@ impl<'a> Binder<'a> {
     pub fn type_of(&self, expr: &Expr) -> SqlType {
         expr.ty(&self.columns)
     }
+}
+
+/// Returns true if a conversion reads a text or number as a date, which depends on the session's modes of dates.
+fn reads_date(from: SqlType, to: SqlType) -> bool {
+    let is_dated = matches!(to, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+    is_dated && !from.is_temporal() && from != SqlType::Null
 }

@@ -16,7 +16,6 @@ use muster_algebra::{CompareOp, Expr};
 use muster_types::{
     BytesKind, SqlType, Value,
     store::{StoredType, store},
-    time_zone::TimeZone,
 };
 
 /// The item as the operand of an expression.
@@ -120,7 +119,7 @@ fn year_constant(item: Item, operand: SqlType) -> Item {
         Some(value @ (Value::Text(_) | Value::Bytes(_))) if is_text => value,
         _ => return item,
     };
-    match store(value, StoredType { ty: SqlType::Year, digits: None, zone: TimeZone::UTC }) {
+    match store(value, StoredType::new(SqlType::Year)) {
         Ok(year) => Item::literal(year, operand),
         Err(_) => item,
     }

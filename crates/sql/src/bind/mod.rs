@@ -8,6 +8,7 @@
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   output      DISTINCT, and the columns that sort keys need
+//!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   dml         INSERT, UPDATE, DELETE
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -21,6 +22,7 @@ mod dml;
 mod expr;
 mod from;
 mod hints;
+mod null_dates;
 mod order;
 mod output;
 mod query;
@@ -44,7 +46,7 @@ pub use updatable::updatable_tables;
 
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
-use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, temporal::DateModes, time_zone::TimeZone};
 use scope::{Clause, FromClause, Names, Relation, Scope};
 
 /// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
@@ -68,6 +70,10 @@ pub trait SessionValues {
     /// The datetime of the statement's start in UTC.
     fn utc_datetime(&self) -> i64 {
         self.now_datetime()
+    }
+    /// Which dates that the calendar does not have are taken for one (`sql_mode`).
+    fn date_modes(&self) -> DateModes {
+        DateModes::DEFAULT
     }
     /// In which TIMESTAMP columns are read.
     fn time_zone(&self) -> TimeZone {

@@ -66,7 +66,7 @@ impl Binder<'_> {
         let scope = Scope { from: &from, parent: names.outer };
         if let Some(condition) = &select.selection {
             let item = self.expression(condition, &scope, names, Clause::Where)?;
-            let predicates = self.condition(item).into_conjuncts();
+            let predicates = self.conditions(item, &from);
             self.dependencies.add_conditions(&predicates);
             if !predicates.is_empty() {
                 rel = Rel::Filter { input: Box::new(rel), predicates };

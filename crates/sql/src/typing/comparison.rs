@@ -3,7 +3,7 @@
 use super::{Item, decimal_digits, numeric_type};
 use muster_types::{
     BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value, cast,
-    temporal::{self, datetime_of, datetime_parts},
+    temporal::{self, DateModes, datetime_of, datetime_parts},
 };
 
 /// The common type of two that are not text both; each side is converted to it. Text next to a date becomes a date,
@@ -62,7 +62,7 @@ fn numeric_pair(a: SqlType, b: SqlType) -> SqlType {
 
 /// The literal as a value of type `to` with exactly the same meaning; `None` when there is none, so that the other side
 /// has to be converted. Error 1525 for text that is no date next to a date.
-pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>> {
+pub(crate) fn exact_literal(value: &Value, to: SqlType, modes: DateModes) -> Result<Option<Value>> {
     Ok(match to {
         SqlType::Int { width, unsigned } => exact_integer(value).filter(|i| in_range(*i, width, unsigned)).map(|i| {
             match (u64::try_from(i), i64::try_from(i)) {
@@ -77,14 +77,14 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>>
             _ => None,
         },
         SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
-        SqlType::Date => match datetime(value, "DATE")? {
+        SqlType::Date => match datetime(value, "DATE", modes)? {
             // A number next to a date counts without its time of day.
             Some(t) if datetime_parts(t).1 == 0 || matches!(value, Value::Int(_)) => {
                 Some(Value::Date(datetime_parts(t).0))
             }
             _ => None,
         },
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match datetime(value, "DATETIME")? {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match datetime(value, "DATETIME", modes)? {
             Some(t) if t % 10i64.pow(6 - fsp.min(6) as u32) == 0 => Some(Value::DateTime(t)),
             _ => None,
         },
@@ -145,12 +145,16 @@ fn exact_decimal(value: &Value, precision: u8, scale: u8) -> Option<Decimal> {
 }
 
 /// The datetime of a literal next to a date.
-fn datetime(value: &Value, what: &str) -> Result<Option<i64>> {
+fn datetime(value: &Value, what: &str, modes: DateModes) -> Result<Option<i64>> {
     Ok(match value {
         Value::Date(d) => Some(datetime_of(*d, 0)),
         Value::DateTime(t) => Some(*t),
-        Value::Int(n) => temporal::datetime_from_number(*n),
-        Value::Text(text) => match temporal::read_datetime(text).and_then(|read| read.moment.datetime()) {
+        // Other numbers are compared as numbers.
+        Value::Int(n) => temporal::moment_from_number(*n)
+            .map(|(moment, _)| moment)
+            .filter(|moment| moment.is_zero() || moment.is_calendar_day())
+            .and_then(|moment| moment.datetime()),
+        Value::Text(text) => match kept_datetime(text, modes) {
             Some(t) => Some(t),
             None => return Err(wrong_value(what, text)),
         },
@@ -158,13 +162,18 @@ fn datetime(value: &Value, what: &str) -> Result<Option<i64>> {
     })
 }
 
+/// The datetime that a text begins with, under the session's modes of dates.
+fn kept_datetime(text: &str, modes: DateModes) -> Option<i64> {
+    temporal::read_datetime(text).filter(|read| modes.keep(&read.moment))?.moment.datetime()
+}
+
 /// The text of a literal next to a date that goes on with something else behind its date: it counts as the date, with
 /// a warning.
-pub(crate) fn cut_date(value: &Value, to: SqlType) -> Option<&str> {
+pub(crate) fn cut_date(value: &Value, to: SqlType, modes: DateModes) -> Option<&str> {
     match value {
         Value::Text(text) if to.is_temporal() && !matches!(to, SqlType::Time { .. }) => {
             let read = temporal::read_datetime(text)?;
-            (read.is_cut && read.moment.datetime().is_some()).then_some(text)
+            (read.is_cut && kept_datetime(text, modes).is_some()).then_some(text)
         }
         _ => None,
     }
@@ -238,8 +247,9 @@ mod tests {
             (Value::Int(1), SqlType::Bool, Some(Value::Bool(true))),
             (Value::Int(2), SqlType::Bool, None),
         ] {
-            assert_eq!(exact_literal(&value, to), Ok(want), "{value} {to}");
+            assert_eq!(exact_literal(&value, to, DateModes::DEFAULT), Ok(want), "{value} {to}");
         }
-        assert_eq!(exact_literal(&text("abc"), SqlType::Date).unwrap_err().code.number(), 1525);
+        let refused = |text: Value| exact_literal(&text, SqlType::Date, DateModes::DEFAULT).unwrap_err();
+        assert_eq!(refused(text("abc")).code.number(), 1525);
     }
 }

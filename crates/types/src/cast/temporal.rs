@@ -6,10 +6,10 @@ use crate::{
     decimal::div_round,
     store::{self, StoreFault, StoredType, Unfit},
     temporal::{
-        Days, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, date_code, datetime_of, moment_from_number,
-        read_datetime, read_time, round_datetime, round_fraction, time_from_number,
+        DateModes, Days, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, date_code, datetime_of,
+        moment_from_number, read_datetime, read_time, round_datetime, round_fraction, rounds_beyond_zero_part,
+        time_from_number,
     },
-    time_zone::TimeZone,
 };
 
 fn incorrect(what: &str, value: &Value) -> (Value, Option<CastWarning>) {
@@ -26,16 +26,22 @@ pub struct MomentOfValue {
     pub warning: Option<CastWarning>,
 }
 
-pub(super) fn to_date(value: &Value) -> (Value, Option<CastWarning>) {
-    match moment(value, "date").map(|of| (of.moment.date(), of.warning)) {
+pub(super) fn to_date(value: &Value, modes: DateModes) -> (Value, Option<CastWarning>) {
+    match kept_moment(value, "date", modes).map(|of| (of.moment.date(), of.warning)) {
         Some((Some(date), warning)) => (Value::Date(date), warning),
         _ => incorrect("datetime", value),
     }
 }
 
+/// The moment of a value that becomes a date or datetime. Dates and datetimes are taken as they are.
+fn kept_moment(value: &Value, what: &str, modes: DateModes) -> Option<MomentOfValue> {
+    let is_dated = matches!(value, Value::Date(_) | Value::DateTime(_));
+    moment(value, what, modes).filter(|of| is_dated || modes.keep(&of.moment))
+}
+
 /// `CAST(x AS YEAR)`: what a YEAR column would store, NULL for what it would refuse.
 pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
-    let column = StoredType { ty: SqlType::Year, digits: None, zone: TimeZone::UTC };
+    let column = StoredType::new(SqlType::Year);
     let text = || value.to_text(0).unwrap_or_default();
     let rounded = match value {
         Value::Double(x) => Value::Double(x.round_ties_even()),
@@ -53,17 +59,20 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     }
 }
 
-pub(super) fn to_datetime(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
+pub(super) fn to_datetime(value: &Value, fsp: u8, modes: DateModes) -> (Value, Option<CastWarning>) {
     let end = datetime_of(date_code(10_000, 0, 0), 0);
-    match moment(value, "datetime").map(|of| (of.moment.datetime(), of.warning)) {
-        Some((Some(t), warning)) if round_datetime(t, fsp) < end => (Value::DateTime(round_datetime(t, fsp)), warning),
+    match kept_moment(value, "datetime", modes).map(|of| (of.moment.datetime(), of.warning)) {
+        Some((Some(t), warning)) if round_datetime(t, fsp) < end && !rounds_beyond_zero_part(t, fsp) => {
+            (Value::DateTime(round_datetime(t, fsp)), warning)
+        }
         _ => incorrect("datetime", value),
     }
 }
 
 /// The date and time of day that a value means; month and day may be zero. `what` is the wanted type's name in the
-/// warning for a text that goes on behind the moment. `None` for NULL and what is no date.
-pub fn moment(value: &Value, what: &str) -> Option<MomentOfValue> {
+/// warning for a text that goes on behind the moment. `None` for NULL, for what is no date, and for a text or number
+/// that the modes do not read as one; the number 0 is the zero date in all modes.
+pub fn moment(value: &Value, what: &str, modes: DateModes) -> Option<MomentOfValue> {
     let (moment, has_clock) = match value {
         Value::Date(d) => (Moment::new(*d, 0), false),
         Value::DateTime(t) => (Moment::of_datetime(*t), true),
@@ -71,19 +80,23 @@ pub fn moment(value: &Value, what: &str) -> Option<MomentOfValue> {
         Value::Time(t) => {
             (Moment::of_datetime(EpochMicros(i64::from(today()?.0) * MICROS_PER_DAY + t).datetime()), true)
         }
-        Value::Text(s) => return text_moment(s, what),
-        Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, what),
+        Value::Text(s) => return text_moment(s, what, modes),
+        Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, what, modes),
         _ => {
             let (whole, fraction) = whole_and_micros(value).filter(|(_, fraction)| *fraction >= 0)?;
             let (moment, has_clock) = moment_from_number(whole)?;
+            let modes = DateModes { no_zero_date: false, ..modes };
+            if whole == 0 && fraction > 0 || !modes.read(&moment) {
+                return None;
+            }
             (Moment { clock: moment.clock + if has_clock { fraction } else { 0 }, ..moment }, has_clock)
         }
     };
     Some(MomentOfValue { moment, has_clock, warning: None })
 }
 
-fn text_moment(text: &str, what: &str) -> Option<MomentOfValue> {
-    let read = read_datetime(text)?;
+fn text_moment(text: &str, what: &str, modes: DateModes) -> Option<MomentOfValue> {
+    let read = read_datetime(text).filter(|read| modes.read(&read.moment))?;
     let warning = if read.is_cut { CastWarning::truncated(what, text) } else { None };
     Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warning })
 }

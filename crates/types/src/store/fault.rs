@@ -26,6 +26,9 @@ pub enum StoreFault {
     /// 1366 for numbers and text, 1292 for dates and times; the type's name in the message.
     Incorrect(&'static str),
     OutOfRange,
+    /// A date that the session's modes do not take, or that no TIMESTAMP is: 1292 as an error with the type's name in
+    /// the message, and out of range as a warning.
+    NoSuchDate(&'static str),
     /// More hours than a time has: 1292 as an error, and out of range as a warning.
     BeyondTimes,
     /// The value has something behind it, or digits that the column does not hold.
@@ -37,9 +40,9 @@ pub enum StoreFault {
 impl StoreFault {
     pub fn code(self) -> ErrorCode {
         match self {
-            StoreFault::Incorrect("date" | "datetime" | "time") | StoreFault::BeyondTimes => {
-                ErrorCode::TruncatedWrongValue
-            }
+            StoreFault::Incorrect("date" | "datetime" | "time")
+            | StoreFault::NoSuchDate(_)
+            | StoreFault::BeyondTimes => ErrorCode::TruncatedWrongValue,
             StoreFault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
             StoreFault::OutOfRange => ErrorCode::OutOfRange,
             StoreFault::Truncated => ErrorCode::DataTruncated,
@@ -51,7 +54,8 @@ impl StoreFault {
     /// The problem as the warning has it where something else is stored instead.
     pub fn as_warning(self) -> StoreFault {
         match self {
-            StoreFault::BeyondTimes => StoreFault::OutOfRange,
+            StoreFault::BeyondTimes | StoreFault::NoSuchDate(_) => StoreFault::OutOfRange,
+            StoreFault::Incorrect("date" | "datetime") => StoreFault::Truncated,
             other => other,
         }
     }
@@ -61,6 +65,7 @@ impl StoreFault {
         match self {
             StoreFault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
             StoreFault::BeyondTimes => StoreFault::Incorrect("time").message(column, value, row),
+            StoreFault::NoSuchDate(ty) => StoreFault::Incorrect(ty).message(column, value, row),
             StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
             StoreFault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
             StoreFault::TooLong => format!("Data too long for column '{column}' at row {row}"),

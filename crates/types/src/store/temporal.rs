@@ -2,13 +2,19 @@
 
 use super::{StoreFault, Unfit};
 use crate::{
-    temporal::{self, TIME_MAX_MICROS, datetime_parts, round_datetime},
+    temporal::{
+        self, DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of, datetime_parts, is_calendar_day, round_datetime,
+        rounds_beyond_zero_part,
+    },
     time_zone::{self, TimeZone},
 };
 
-/// The date code. There is no zero date: IGNORE stores NULL instead where the column can be NULL.
+/// The zero date at midnight.
+const ZERO: i64 = datetime_of(ZERO_DATE, 0);
+
+/// The date code. IGNORE stores the zero date for what is no date.
 #[inline]
-pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
+pub fn date(text: &[u8], modes: DateModes) -> Result<i32, Unfit<i32>> {
     if let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text {
         let d = [y1, y2, y3, y4, m1, m2, d1, d2].map(|b| b.wrapping_sub(b'0') as u32);
         let (year, month, day) = ((d[0] * 10 + d[1]) * 100 + d[2] * 10 + d[3], d[4] * 10 + d[5], d[6] * 10 + d[7]);
@@ -19,36 +25,58 @@ pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
     }
     // Half a second before midnight is the next day.
     let day = |t: i64| datetime_parts(round_datetime(t, 0)).0;
-    moment(text, "date").map(day).map_err(|unfit| unfit.map(day))
-}
-
-/// The datetime, rounded to `fsp` digits.
-pub fn datetime(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
-    let round = |t: i64| round_datetime(t, fsp);
-    moment(text, "datetime").map(round).map_err(|unfit| unfit.map(round))
-}
-
-/// The datetime. IGNORE stores the date in front of a text that goes on with something else.
-fn moment(text: &[u8], what: &'static str) -> Result<i64, Unfit<i64>> {
-    let read = std::str::from_utf8(text).ok().and_then(temporal::read_datetime);
-    let read_datetime = read.and_then(|read| read.moment.datetime());
-    match (read_datetime, read.is_some_and(|read| read.is_cut)) {
-        (Some(t), false) => Ok(t),
-        (instead, _) => Err(Unfit { fault: StoreFault::Incorrect(what), instead }),
+    match moment(text, "date", modes) {
+        Ok(t) if rounds_beyond_zero_part(t, 0) => Err(Unfit::new(StoreFault::NoSuchDate("date"), ZERO_DATE)),
+        read => read.map(day).map_err(|unfit| unfit.map(day)),
     }
 }
 
-/// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2).
-/// In UTC: the text is local time of `zone`. One that the clocks left out becomes the moment when they went on.
-pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Unfit<i64>> {
-    to_utc(datetime(text, fsp)?, zone)
+/// The datetime, rounded to `fsp` digits. IGNORE stores the zero date for what is no datetime.
+pub fn datetime(text: &[u8], fsp: u8, modes: DateModes) -> Result<i64, Unfit<i64>> {
+    let round = |t: i64| round_datetime(t, fsp);
+    match moment(text, "datetime", modes) {
+        Ok(t) if rounds_beyond_zero_part(t, fsp) => Err(Unfit::new(StoreFault::NoSuchDate("datetime"), ZERO)),
+        read => read.map(round).map_err(|unfit| unfit.map(round)),
+    }
 }
 
-/// The datetime of UTC at a local one, for a TIMESTAMP.
+/// The datetime. IGNORE stores the date in front of a text that goes on with something else, and the zero date for
+/// anything else that is none.
+fn moment(text: &[u8], what: &'static str, modes: DateModes) -> Result<i64, Unfit<i64>> {
+    let incorrect = |instead| Err(Unfit::new(StoreFault::Incorrect(what), instead));
+    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_datetime) else { return incorrect(ZERO) };
+    match read.moment.datetime() {
+        Some(_) if !modes.keep(&read.moment) => Err(Unfit::new(StoreFault::NoSuchDate(what), ZERO)),
+        Some(t) if read.is_cut => incorrect(t),
+        Some(t) => Ok(t),
+        None => incorrect(ZERO),
+    }
+}
+
+/// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2), or the zero date.
+/// In UTC: the text is local time of `zone`. One that the clocks left out becomes the moment when they went on.
+pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone, modes: DateModes) -> Result<i64, Unfit<i64>> {
+    match datetime(text, fsp, modes) {
+        Ok(local) => to_utc(local, zone),
+        // What stands in front of a text that goes on with something else is local time, too.
+        Err(Unfit { fault, instead: Some(local) }) => {
+            Err(Unfit::new(fault, to_utc(local, zone).unwrap_or_else(|unfit| unfit.instead.unwrap_or(ZERO))))
+        }
+        Err(unfit) => Err(unfit),
+    }
+}
+
+/// The datetime of UTC at a local one, for a TIMESTAMP. IGNORE stores the zero date for one that no TIMESTAMP is.
 pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
-    let unfit = |instead| Unfit { fault: StoreFault::Incorrect("datetime"), instead };
-    let utc = zone.to_utc(local).map_err(|after| unfit(Some(after)))?;
-    if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(unfit(None)) }
+    if local == ZERO {
+        return Ok(ZERO);
+    }
+    let no_timestamp = Unfit::new(StoreFault::NoSuchDate("datetime"), ZERO);
+    if !is_calendar_day(datetime_parts(local).0) {
+        return Err(no_timestamp);
+    }
+    let utc = zone.to_utc(local).map_err(|after| Unfit::new(StoreFault::Incorrect("datetime"), after))?;
+    if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(no_timestamp) }
 }
 
 /// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,

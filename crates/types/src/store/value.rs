@@ -3,10 +3,10 @@
 use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
     Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
-    cast::{cast, int_range, to_double},
+    cast::{cast, cast_dated, int_range, moment, to_double},
     decimal::pow10,
     sql_type::DECIMAL_MAX_STORED_PRECISION,
-    temporal::TIME_MAX_MICROS,
+    temporal::{DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
 };
 
@@ -18,6 +18,15 @@ pub struct StoredType {
     pub digits: Option<FloatDigits>,
     /// Zone of the local times that a TIMESTAMP stores in UTC.
     pub zone: TimeZone,
+    /// Which dates that the calendar does not have are stored.
+    pub date_modes: DateModes,
+}
+
+impl StoredType {
+    /// A column of the type in UTC, with the default modes.
+    pub fn new(ty: SqlType) -> StoredType {
+        StoredType { ty, digits: None, zone: TimeZone::UTC, date_modes: DateModes::DEFAULT }
+    }
 }
 
 /// The value as the column stores it. NULL stays NULL: whether the column can be NULL is the caller's to know.
@@ -51,13 +60,13 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
         (_, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double) => {
             store_text(number_text(value, column.ty).as_bytes(), column)
         }
-        _ => store_moment(value, column.ty, column.zone),
+        _ => store_moment(value, column),
     }
 }
 
 /// A field of text as the column stores it.
 pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value>> {
-    let StoredType { ty, digits, zone } = column;
+    let StoredType { ty, digits, zone, date_modes } = column;
     match ty {
         SqlType::Unsigned(number) => {
             let plain = StoredType { ty: number.plain(), ..column };
@@ -79,12 +88,14 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
         SqlType::Double => {
             number::float(bytes, f64::MAX, digits).map(Value::Double).map_err(|unfit| unfit.map(Value::Double))
         }
-        SqlType::Date => temporal::date(bytes).map(Value::Date).map_err(|unfit| unfit.map(Value::Date)),
+        SqlType::Date => temporal::date(bytes, date_modes).map(Value::Date).map_err(|unfit| unfit.map(Value::Date)),
         SqlType::DateTime { fsp } => {
-            temporal::datetime(bytes, fsp).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+            let stored = temporal::datetime(bytes, fsp, date_modes);
+            stored.map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
         SqlType::Timestamp { fsp } => {
-            temporal::timestamp(bytes, fsp, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+            let stored = temporal::timestamp(bytes, fsp, zone, date_modes);
+            stored.map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
         SqlType::Time { fsp } => temporal::time(bytes, fsp).map(Value::Time).map_err(|unfit| unfit.map(Value::Time)),
         SqlType::Text { kind, length, .. } => {
@@ -154,22 +165,43 @@ fn number_text(value: &Value, ty: SqlType) -> String {
 }
 
 /// A number, date or time as a date or time.
-fn store_moment(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
+fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    let StoredType { ty, zone, date_modes, .. } = column;
     let name = match ty {
         SqlType::Date => "date",
         SqlType::Time { .. } => "time",
         _ => "datetime",
     };
-    match (cast(value, ty), ty) {
+    if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, name, date_modes)) {
+        // A number with parts that are zero is no date; the zero date and a date of another column are out of range.
+        let is_number = !matches!(value, Value::Date(_) | Value::DateTime(_)) && !of.moment.is_zero();
+        let is_timestamp = matches!(ty, SqlType::Timestamp { .. });
+        if !date_modes.keep(&of.moment) || is_number && is_timestamp && of.moment.has_zero_part() {
+            let fault = if is_number { StoreFault::Incorrect(name) } else { StoreFault::NoSuchDate(name) };
+            return Err(Unfit::new(fault, zero));
+        }
+    }
+    match (cast_dated(value, ty, date_modes), ty) {
         ((_, Some(_)), SqlType::Time { .. }) if is_beyond_times(value) => {
             let edge = if to_double(value).0 < 0.0 { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
             Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(Value::Time(edge)) })
         }
-        ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: StoreFault::Incorrect(name), instead: None }),
+        ((Value::Null, _) | (_, Some(_)), _) => {
+            Err(Unfit { fault: StoreFault::Incorrect(name), instead: zero_date(ty) })
+        }
         ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {
             temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
         ((stored, None), _) => Ok(stored),
+    }
+}
+
+/// The zero date of a type; `None` for a type that holds no dates.
+fn zero_date(ty: SqlType) -> Option<Value> {
+    match ty {
+        SqlType::Date => Some(Value::Date(ZERO_DATE)),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Some(Value::DateTime(datetime_of(ZERO_DATE, 0))),
+        _ => None,
     }
 }
 
@@ -192,8 +224,8 @@ pub fn decimal_max(precision: u8) -> i128 {
     pow10(precision.min(DECIMAL_MAX_STORED_PRECISION) as u32).map_or(i128::MAX, |p| p - 1)
 }
 
-/// The implicit default of a NOT NULL column, which IGNORE stores for a NULL (manual 13.6). `None` for dates, of which
-/// there is no zero.
+/// The implicit default of a NOT NULL column, which IGNORE stores for a NULL (manual 13.6). `None` for types that no
+/// column has.
 pub fn implicit_default(ty: SqlType) -> Option<Value> {
     Some(match ty {
         SqlType::Unsigned(number) => return implicit_default(number.plain()),
@@ -208,6 +240,6 @@ pub fn implicit_default(ty: SqlType) -> Option<Value> {
         // MySQL's implicit default of an ENUM is its first member.
         SqlType::Enum(_) => Value::UInt(1),
         SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => Value::UInt(0),
-        _ => return None,
+        dated => return zero_date(dated),
     })
 }

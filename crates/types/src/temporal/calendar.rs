@@ -3,10 +3,14 @@
 //! Conversions follow Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". There the year 0 is a leap year;
 //! here the days in front of its 29 February are one day later, so that days go on without a gap.
 
-use super::{code_parts, date_code};
+use super::{ZERO_DATE, code_parts, date_code};
 
 /// 0000-03-01, in days since 1970-01-01.
 const MARCH_OF_YEAR_ZERO: i32 = -719_468;
+/// The day before 0000-01-01, which MySQL numbers 0; 0001-01-01; 9999-12-31.
+const FIRST_DAY: i32 = -719_528;
+const FIRST_DAY_OF_YEAR_ONE: i32 = -719_162;
+const LAST_DAY: i32 = 2_932_896;
 
 /// A day of the calendar as the number of days since 1970-01-01: what differences, weekdays and weeks are computed
 /// with. Values and columns hold date codes instead ([`date_code`]), which are plain `i32`.
@@ -14,8 +18,8 @@ const MARCH_OF_YEAR_ZERO: i32 = -719_468;
 pub struct Days(pub i32);
 
 impl Days {
-    /// The day of a civil date. The fields are not checked: a day of 0 is the day before the month's first, a month of 0
-    /// the December before the year.
+    /// The day of a civil date. The fields are not checked: a day of 0 is the day before the month's first, a month of
+    /// 0 the December before the year.
     pub fn from_civil(year: i32, month: u32, day: u32) -> Days {
         let days = gregorian_days(year, month, day);
         Days(if days < MARCH_OF_YEAR_ZERO { days + 1 } else { days })
@@ -74,13 +78,25 @@ pub fn days_in_month(year: i32, month: u32) -> u32 {
     }
 }
 
-/// The date code moved by whole months; the day is cut to the month's last (MySQL's `DATE_ADD .. MONTH`). `None` outside
-/// of the years 0 to 9999.
+/// The date code moved by whole months; the day is cut to the month's last (MySQL's `DATE_ADD .. MONTH`). `None`
+/// outside of the years 0 to 9999.
 pub fn add_months(code: i32, months: i32) -> Option<i32> {
     let (y, m, d) = code_parts(code);
     let index = y.checked_mul(12)?.checked_add(m as i32 - 1)?.checked_add(months)?;
     let (y, m) = (index.div_euclid(12), index.rem_euclid(12) as u32 + 1);
     (0..=9999).contains(&y).then(|| date_code(y, m, d.min(days_in_month(y, m))))
+}
+
+/// The date code of a day since 1970-01-01 that an interval of days or less has led to: the zero date in the year 0.
+/// `None` outside of the years 0 to 9999.
+pub fn moved_day(days: i64) -> Option<i32> {
+    let days = i32::try_from(days).ok()?;
+    match days {
+        ..FIRST_DAY => None,
+        FIRST_DAY..FIRST_DAY_OF_YEAR_ONE => Some(ZERO_DATE),
+        FIRST_DAY_OF_YEAR_ONE..=LAST_DAY => Some(Days(days).code()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -109,5 +125,15 @@ mod tests {
     fn the_year_zero_has_365_days() {
         assert_eq!(Days::from_civil(1, 1, 1).0 - Days::from_civil(0, 1, 1).0, 365);
         assert_eq!(Days(Days::from_civil(0, 1, 1).0 + 3_652_423).civil(), (9999, 12, 31));
+    }
+
+    #[test]
+    fn days_of_the_year_zero_are_the_zero_date() {
+        let day = |y, m, d| i64::from(Days::from_civil(y, m, d).0);
+        assert_eq!(moved_day(day(1, 1, 1)), Some(date_code(1, 1, 1)));
+        assert_eq!((moved_day(day(0, 12, 31)), moved_day(day(0, 1, 1))), (Some(ZERO_DATE), Some(ZERO_DATE)));
+        assert_eq!((moved_day(day(0, 1, 1) - 1), moved_day(day(0, 1, 1) - 2)), (Some(ZERO_DATE), None));
+        assert_eq!((moved_day(day(9999, 12, 31) + 1), moved_day(i64::MAX)), (None, None));
+        assert_eq!(moved_day(day(9999, 12, 31)), Some(date_code(9999, 12, 31)));
     }
 }

@@ -1,7 +1,7 @@
 //! Date codes: the numbers that dates are kept as.
 //!
-//! The code of a date is `(year * 13 + month) * 32 + day`, so each year has 13 months (one of them zero) of 32 days (one
-//! of them zero). Dates whose month or day is zero, the zero date `0000-00-00` and days that the calendar does not have
+//! The code of a date is `(year * 13 + month) * 32 + day`, so each year has 13 months (one of them zero) of 32 days
+//! (one of them zero). Dates whose month or day is zero, the zero date `0000-00-00` and days that the calendar does not have
 //! (`2001-02-31`) have codes of their own, and the order of codes is MySQL's order of dates. A datetime is the code of
 //! its date times [`MICROS_PER_DAY`], plus the microseconds since midnight.
 //!
@@ -53,6 +53,12 @@ pub const fn datetime_parts(datetime: i64) -> (i32, i64) {
 pub fn is_calendar_day(code: i32) -> bool {
     let (year, month, day) = code_parts(code);
     month != 0 && day != 0 && (day <= 28 || day <= super::days_in_month(year, month))
+}
+
+/// Returns true if the month or the day of a date code is zero.
+#[inline]
+pub const fn has_zero_part(code: i32) -> bool {
+    code.rem_euclid(MONTH_CODES) == 0 || code.rem_euclid(YEAR_CODES) < MONTH_CODES
 }
 
 /// Microseconds since 1970-01-01 00:00:00 on the calendar's line of time, on which differences are spans of time. Time
@@ -114,7 +120,9 @@ mod tests {
             ((0, 0, 0), false),
             ((0, 1, 1), true),
         ] {
-            assert_eq!(is_calendar_day(date_code(date.0, date.1, date.2)), want, "{date:?}");
+            let code = date_code(date.0, date.1, date.2);
+            assert_eq!(is_calendar_day(code), want, "{date:?}");
+            assert_eq!(has_zero_part(code), date.1 == 0 || date.2 == 0, "{date:?}");
         }
     }
 

@@ -38,11 +38,11 @@ struct Fields {
 }
 
 /// Reads a date with or without a time of day at the beginning of a text; a seventh digit of the fraction rounds.
-/// `None` if there is no date, a field is out of its range, or all are zero (MySQL's mode NO_ZERO_DATE).
+/// `None` if there is no date or a field is out of its range; what the calendar does not have is read, too.
 pub fn read_datetime(text: &str) -> Option<DateTimeText> {
     let text = text.trim_start_matches(is_space);
     let (fields, rest) = read_fields(text)?;
-    moment(&fields, rest).filter(|read| !read.moment.is_zero())
+    moment(&fields, rest)
 }
 
 /// As [`read_datetime`], for text where a TIME is wanted: `None` also without a space between date and time of day, so
@@ -173,8 +173,8 @@ mod tests {
             "2001-01",
             "20010101 101112",
             "2001-01-01 25:00:00",
-            "2001-02-30",
-            "0000-00-00",
+            "2001-02-32",
+            "2001-13-01",
             "2001 01 01",
         ] {
             assert_eq!(read_datetime(text), None, "{text}");
@@ -189,8 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn zero_parts_are_fields_but_no_day() {
-        let read = read_datetime("2001-02-00").unwrap();
-        assert_eq!((read.moment.month, read.moment.day, read.moment.date()), (2, 0, None));
+    fn dates_without_a_day_are_read() {
+        for (text, month, day) in
+            [("2001-02-00", 2, 0), ("2001-02-31", 2, 31), ("0000-00-00", 0, 0), ("00000000", 0, 0)]
+        {
+            let read = read_datetime(text).unwrap();
+            assert_eq!((read.moment.month, read.moment.day, read.moment.is_calendar_day()), (month, day, false));
+        }
     }
 }

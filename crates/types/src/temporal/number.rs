@@ -21,9 +21,10 @@ pub fn datetime_number(datetime: i64) -> i64 {
 }
 
 /// Reads `[YY]YYMMDD` or `[YY]YYMMDDhhmmss`, and whether there is a time of day. Two-digit years from 70 on are of the
-/// 20th century. `None` for a number that is neither.
+/// 20th century; 0 is the zero date. `None` for a number that is neither.
 pub fn moment_from_number(n: i64) -> Option<(Moment, bool)> {
     let (full, has_clock) = match n {
+        0 => (0, false),
         101..=691_231 => ((n + 20_000_000) * 1_000_000, false),
         700_101..=991_231 => ((n + 19_000_000) * 1_000_000, false),
         991_232..=99_991_231 => (n * 1_000_000, false),
@@ -40,11 +41,6 @@ pub fn moment_from_number(n: i64) -> Option<(Moment, bool)> {
     let clock = ((h * 60 + min) * 60 + s) * MICROS_PER_SECOND;
     let (y, m, d) = ((date / 10_000) as i32, (date / 100 % 100) as u32, (date % 100) as u32);
     Some((Moment::checked(y, m, d, clock)?, has_clock))
-}
-
-/// Returns what [`moment_from_number`] does as a datetime; `None` for a number that is no date of the calendar.
-pub fn datetime_from_number(n: i64) -> Option<i64> {
-    moment_from_number(n)?.0.datetime()
 }
 
 /// Reads `[-]hhmmss` as microseconds.
@@ -68,10 +64,14 @@ mod tests {
             (71_108_181_000, "2007-11-08 18:10:00"),
             (1_000_101, "0100-01-01 00:00:00"),
         ] {
-            assert_eq!(datetime_from_number(n).map(|t| format_datetime(t, 0)).as_deref(), Some(want), "{n}");
+            assert_eq!(
+                moment_from_number(n).map(|(m, _)| format_datetime(m.datetime().unwrap(), 0)).as_deref(),
+                Some(want),
+                "{n}"
+            );
         }
-        for n in [0, 100, 691_232, 19_980_229, 20_010_200, 20_071_108_241_000, i64::MAX, i64::MIN] {
-            assert_eq!(datetime_from_number(n), None, "{n}");
+        for n in [1, 100, 691_232, 20_010_132, 20_071_108_241_000, i64::MAX, i64::MIN] {
+            assert_eq!(moment_from_number(n), None, "{n}");
         }
         assert_eq!(moment_from_number(20_010_200).map(|(m, _)| (m.month, m.day)), Some((2, 0)));
     }

@@ -49,7 +49,7 @@ impl Binder<'_> {
         let mut clauses = Clauses::default();
         if let Some(condition) = condition {
             let item = self.expression(&condition.ast, &scope, names, Clause::Where)?;
-            clauses.conditions = self.condition(item).into_conjuncts();
+            clauses.conditions = self.conditions(item, &joined.from);
         }
         for key in order_by {
             order::position(&key.expr, 0, Clause::OrderBy)?;

@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
     Result, SqlType,
-    temporal::{self, MICROS_PER_DAY, date_code, datetime_of},
+    temporal::{MICROS_PER_DAY, ZERO_DATE, date_code, datetime_of},
 };
 use sqlparser::ast;
 
@@ -101,7 +101,7 @@ impl Binder<'_> {
         // A value that is no date is passed by.
         let instead = match function {
             ScalarFunction::Least => LATEST_MOMENT,
-            _ => temporal::BEFORE_ALL_DATES,
+            _ => datetime_of(ZERO_DATE, 0),
         };
         let args = items.into_iter().map(|item| self.moment_or(item, ty, instead).expr).collect();
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);

@@ -6,7 +6,11 @@ use crate::{
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison},
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, store::text::printable, temporal};
+use muster_types::{
+    Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    store::text::printable,
+    temporal::{ZERO_DATE, datetime_of},
+};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -81,9 +85,9 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
-    /// The value in the type that it is compared in. A text that is no date is less than every date: MySQL's zero date.
+    /// The value in the type that it is compared in. A text that is no date is the zero date.
     pub(super) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
-        self.moment_or(item, ty, temporal::BEFORE_ALL_DATES)
+        self.moment_or(item, ty, datetime_of(ZERO_DATE, 0))
     }
 
     /// The value in the type that it is compared in, or another moment for a value that is none.
@@ -116,10 +120,10 @@ impl Binder<'_> {
         if comparison::adapts(other) && !(ty.is_temporal() && item.ty.is_text()) {
             return Ok(None);
         }
-        if let Some(shown) = comparison::cut_date(value, ty) {
+        if let Some(shown) = comparison::cut_date(value, ty, self.env.session.date_modes()) {
             self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect date value: '{shown}'"));
         }
-        match comparison::exact_literal(value, ty) {
+        match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
             Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
             Err(_) if !refuses || matches!(ty, SqlType::Time { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -411,8 +411,10 @@ impl Binder<'_> {
                 call(F::DateDiff, args, SqlType::BIGINT)
             }
             _ => {
-                let date = self.convert(first, SqlType::Date);
-                call(F::LastDay, vec![date], SqlType::Date)
+                let date = self.dated(first);
+                let modes = self.modes_beside(&date);
+                let args = std::iter::once(date.expr).chain(modes).collect();
+                Item::new(Expr::Call { function: F::LastDay, args, ty: SqlType::Date }, SqlType::Date)
             }
         }
     }

@@ -178,6 +178,7 @@ impl Binder<'_> {
             SessionValue::Now => {
                 return Item::literal(Value::DateTime(session.now_datetime()), SqlType::DateTime { fsp: 6 });
             }
+            SessionValue::DateModes => Value::Int(session.date_modes().bits()),
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),
         };
@@ -191,7 +192,8 @@ impl Binder<'_> {
         let today = datetime_parts(self.env.session.now_datetime()).0;
         let today = Expr::literal(Value::Date(today), SqlType::Date);
         let ty = SqlType::DateTime { fsp };
-        let args = vec![today, item.expr];
+        let asked = function.session.iter().map(|value| self.session_value(*value).expr).collect::<Vec<_>>();
+        let args = [today, item.expr].into_iter().chain(asked).collect();
         Item::new(Expr::Call { function: ScalarFunction::Library(function), args, ty }, ty)
     }
 

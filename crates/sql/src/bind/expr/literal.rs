@@ -9,7 +9,7 @@ use muster_algebra::Expr;
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     charset::{Charset, decode},
-    temporal,
+    temporal::{self, DateModes},
 };
 use sqlparser::ast::{self, DataType};
 
@@ -133,9 +133,11 @@ impl Binder<'_> {
             return Err(SqlError::syntax(typed, 1));
         };
         let (what, literal) = match typed.data_type {
-            DataType::Date => ("DATE", date_literal(text)),
+            DataType::Date => ("DATE", date_literal(text, self.env.session.date_modes())),
             DataType::Time(None, _) => ("TIME", time_literal(text)),
-            DataType::Timestamp(None, _) | DataType::Datetime(None) => ("DATETIME", datetime_literal(text)),
+            DataType::Timestamp(None, _) | DataType::Datetime(None) => {
+                ("DATETIME", datetime_literal(text, self.env.session.date_modes()))
+            }
             _ => return Err(SqlError::syntax(typed, 1)),
         };
         match literal {
@@ -145,14 +147,16 @@ impl Binder<'_> {
     }
 }
 
-fn date_literal(text: &str) -> Option<(Value, SqlType)> {
-    let read = temporal::read_datetime(text).filter(|read| !read.is_cut && !read.has_clock)?;
+fn date_literal(text: &str, modes: DateModes) -> Option<(Value, SqlType)> {
+    let read =
+        temporal::read_datetime(text).filter(|read| !read.is_cut && !read.has_clock && modes.keep(&read.moment))?;
     Some((Value::Date(read.moment.date()?), SqlType::Date))
 }
 
 /// The type has the digits of the fraction that are written, `.0` too.
-fn datetime_literal(text: &str) -> Option<(Value, SqlType)> {
-    let read = temporal::read_datetime(text).filter(|read| !read.is_cut && read.has_clock)?;
+fn datetime_literal(text: &str, modes: DateModes) -> Option<(Value, SqlType)> {
+    let read =
+        temporal::read_datetime(text).filter(|read| !read.is_cut && read.has_clock && modes.keep(&read.moment))?;
     Some((Value::DateTime(read.moment.datetime()?), SqlType::DateTime { fsp: read.fsp }))
 }
 

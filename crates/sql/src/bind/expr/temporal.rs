@@ -95,7 +95,9 @@ impl Binder<'_> {
             _ => self.convert(count, SqlType::BIGINT),
         };
         let function = if subtract { ScalarFunction::DateSub(unit) } else { ScalarFunction::DateAdd(unit) };
-        let call = Expr::Call { function, args: vec![start.expr, count.expr], ty };
+        let modes = self.modes_beside(&start);
+        let args = [start.expr, count.expr].into_iter().chain(modes).collect();
+        let call = Expr::Call { function, args, ty };
         // A constant is known at once: how a column compares with it depends on its value.
         let item = match fold::constant(&call) {
             Some(value) => Item::literal(value, ty),
@@ -119,7 +121,21 @@ impl Binder<'_> {
             return Ok(call(ScalarFunction::Week, args, SqlType::BIGINT));
         }
         let arg = if unit.parts().first() == Some(&Day) { self.without_day(arg) } else { arg };
-        Ok(call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT))
+        Ok(self.part_of(unit, arg))
+    }
+
+    /// `EXTRACT(unit FROM arg)` of a value that is bound.
+    fn part_of(&self, unit: IntervalUnit, arg: Item) -> Item {
+        let ty = SqlType::BIGINT;
+        let modes = self.modes_beside(&arg);
+        let args = std::iter::once(arg.expr).chain(modes).collect();
+        Item::new(Expr::Call { function: ScalarFunction::Extract(unit), args, ty }, ty)
+    }
+
+    /// The session's modes of dates as one more argument, behind a text or number that is read as a date where they are
+    /// not the default ones.
+    pub(super) fn modes_beside(&self, arg: &Item) -> Option<Expr> {
+        (!arg.ty.is_temporal() && self.has_other_date_modes()).then(|| self.date_modes())
     }
 
     /// A date or datetime as MySQL reads it where a unit of several parts begins with days: a column, and what is moved
