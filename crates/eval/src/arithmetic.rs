@@ -2,10 +2,8 @@
 
 use muster_algebra::ArithmeticOp;
 use muster_types::{
-    CastWarning, Decimal, ErrorCode, IntWidth, SqlError, SqlType, Value, cast,
-    cast::to_double,
-    decimal::{pow10, quotient_scale},
-    wide::{mul_div_cut, mul_div_round},
+    CastWarning, Decimal, ErrorCode, IntWidth, SqlError, SqlType, Value, cast, cast::to_double,
+    decimal::NARROW_DIGITS_MAX,
 };
 
 /// The result does not fit its type; `0` is MySQL's name of the type.
@@ -64,19 +62,15 @@ fn integers(op: ArithmeticOp, a: &Value, b: &Value, unsigned: bool) -> Result<Op
         // DIV over decimals and doubles: their quotient without its fraction.
         _ if op == ArithmeticOp::IntDiv => {
             let (x, y) = (to_decimal(a), to_decimal(b));
-            if y.unscaled == 0 {
+            if y.is_zero() {
                 return Ok(None);
             }
-            let scale = x.scale.max(y.scale);
-            match (x.rescale(scale), y.rescale(scale)) {
-                (Some(x), Some(y)) => x.unscaled.checked_div(y.unscaled),
-                _ => None,
-            }
+            x.whole_quotient(y).and_then(|quotient| quotient.to_i128())
         }
         _ => {
             let scaled = decimals(op, to_decimal(a), to_decimal(b), 0)?;
             match scaled {
-                Some(d) => Some(d.unscaled),
+                Some(d) => d.narrow(),
                 None => return Ok(None),
             }
         }
@@ -106,7 +100,7 @@ pub(super) fn to_decimal(value: &Value) -> Decimal {
         Value::Double(x) => cast::decimal_prefix(&format!("{x:e}")).0,
         other => match whole(other) {
             Some(n) => Decimal::new(n, 0),
-            None => match muster_types::cast(other, SqlType::Decimal { precision: 38, scale: 6 }).0 {
+            None => match muster_types::cast(other, SqlType::decimal(NARROW_DIGITS_MAX, 6)).0 {
                 Value::Decimal(d) => d,
                 _ => Decimal::new(0, 0),
             },
@@ -116,48 +110,19 @@ pub(super) fn to_decimal(value: &Value) -> Decimal {
 
 /// `None`: division by zero.
 fn decimals(op: ArithmeticOp, a: Decimal, b: Decimal, scale: u8) -> Result<Option<Decimal>, OutOfRange> {
-    if b.unscaled == 0 && matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod) {
+    if b.is_zero() && matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod) {
         return Ok(None);
     }
-    let both = || {
-        let s = a.scale.max(b.scale);
-        Some((a.rescale(s)?.unscaled, b.rescale(s)?.unscaled, s))
-    };
     let exact = match op {
-        ArithmeticOp::Add => both().and_then(|(x, y, s)| Some(Decimal::new(x.checked_add(y)?, s))),
-        ArithmeticOp::Sub => both().and_then(|(x, y, s)| Some(Decimal::new(x.checked_sub(y)?, s))),
-        ArithmeticOp::Mod => both().and_then(|(x, y, s)| Some(Decimal::new(x.checked_rem(y)?, s))),
-        ArithmeticOp::Mul => product(a, b, scale),
-        ArithmeticOp::Div => quotient(a, b, scale),
-        ArithmeticOp::IntDiv => both().and_then(|(x, y, _)| Some(Decimal::new(x.checked_div(y)?, 0))),
+        ArithmeticOp::Add => a.checked_add(b),
+        ArithmeticOp::Sub => a.checked_sub(b),
+        ArithmeticOp::Mod => a.remainder(b),
+        ArithmeticOp::Mul => a.product(b, scale),
+        // Cut behind the digits to which it is computed, and rounded if its type has fewer.
+        ArithmeticOp::Div => a.quotient(b, scale),
+        ArithmeticOp::IntDiv => a.whole_quotient(b).map(|quotient| Decimal::wide(quotient, 0)),
     };
-    let fits = |d: &Decimal| d.unscaled.unsigned_abs() < 10u128.pow(38);
-    exact.and_then(|d| d.rescale(scale)).filter(fits).map(Some).ok_or(DECIMAL)
-}
-
-fn product(a: Decimal, b: Decimal, scale: u8) -> Option<Decimal> {
-    let natural = a.scale as u32 + b.scale as u32;
-    let unscaled = match natural.checked_sub(scale as u32) {
-        Some(surplus) => mul_div_round(a.unscaled, b.unscaled, pow10(surplus)?)?,
-        None => a.unscaled.checked_mul(b.unscaled)?.checked_mul(pow10(scale as u32 - natural)?)?,
-    };
-    Some(Decimal::new(unscaled, scale))
-}
-
-/// A quotient is cut behind the digits to which it is computed, and rounded if its type has fewer.
-fn quotient(a: Decimal, b: Decimal, scale: u8) -> Option<Decimal> {
-    let computed = quotient_scale(a.scale as u32, b.scale as u32);
-    let (divide, scale): (fn(i128, i128, i128) -> Option<i128>, u8) = match computed <= scale as u32 {
-        true => (mul_div_cut, computed as u8),
-        false => (mul_div_round, scale),
-    };
-    let shift = scale as i32 + b.scale as i32 - a.scale as i32;
-    let power = pow10(shift.unsigned_abs())?;
-    let unscaled = match shift >= 0 {
-        true => divide(a.unscaled, power, b.unscaled)?,
-        false => divide(a.unscaled, 1, b.unscaled.checked_mul(power)?)?,
-    };
-    Some(Decimal::new(unscaled, scale))
+    exact.and_then(|d| d.rescale(scale)).map(Some).ok_or(DECIMAL)
 }
 
 /// `None`: division by zero.
@@ -190,7 +155,7 @@ pub fn negate(a: &Value, ty: SqlType) -> Result<Value, OutOfRange> {
         SqlType::Bool => integers(ArithmeticOp::Sub, &Value::Int(0), a, false)?.unwrap_or(Value::Null),
         SqlType::Decimal { scale, .. } => {
             let d = to_decimal(a).rescale(scale).ok_or(DECIMAL)?;
-            Value::Decimal(Decimal::new(-d.unscaled, scale))
+            Value::Decimal(d.negated())
         }
         _ => Value::Double(-to_double(a).0),
     })

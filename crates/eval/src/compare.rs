@@ -11,7 +11,7 @@ pub fn truth(value: &Value) -> Option<bool> {
         Value::Bool(b) => Some(*b),
         Value::Int(i) => Some(*i != 0),
         Value::UInt(u) => Some(*u != 0),
-        Value::Decimal(d) => Some(d.unscaled != 0),
+        Value::Decimal(d) => Some(!d.is_zero()),
         other => Some(to_double(other).0 != 0.0),
     }
 }

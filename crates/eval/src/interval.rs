@@ -3,7 +3,6 @@
 use muster_algebra::IntervalUnit;
 use muster_types::{
     Value,
-    decimal::pow10,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND},
 };
 
@@ -50,7 +49,7 @@ pub fn interval(count: &Value, unit: IntervalUnit) -> Option<Interval> {
         ([], Value::UInt(n)) => Some(Interval::of(i64::try_from(*n).ok()?, unit)),
         // Seconds have a fraction, which is cut behind the microseconds.
         ([], Value::Decimal(d)) if unit == IntervalUnit::Second => {
-            let micros = d.unscaled.checked_mul(i128::from(MICROS_PER_SECOND))? / pow10(u32::from(d.scale))?;
+            let micros = d.cut(6).rescale(6)?.narrow()?;
             Some(Interval { months: 0, micros })
         }
         ([], _) => None,

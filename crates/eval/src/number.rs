@@ -5,7 +5,7 @@ use muster_algebra::ScalarFunction;
 use muster_types::{
     CastWarning, Decimal, ErrorCode, Value,
     cast::to_double,
-    decimal::{div_round, pow10},
+    decimal::{div_round, i256, pow10, rescale_256},
 };
 
 /// A function of one or two numbers, none of them NULL; `None` for functions of other topics. The caller gives the
@@ -21,8 +21,8 @@ pub(super) fn call(
     Some(Ok(match function {
         Abs => return Some(abs(x)),
         Sign => Value::Int(sign(x)),
-        Ceil => to_integer(x, f64::ceil, |n, unit| n.div_euclid(unit) + (n.rem_euclid(unit) != 0) as i128),
-        Floor => to_integer(x, f64::floor, |n, unit| n.div_euclid(unit)),
+        Ceil => to_integer(x, f64::ceil, |d| !d.is_negative()),
+        Floor => to_integer(x, f64::floor, Decimal::is_negative),
         Round => return Some(round(x, args.get(1).map_or(0, digits_arg))),
         Truncate => truncate(x, digits_arg(args.get(1)?)),
         Sqrt if double() < 0.0 => Value::Null,
@@ -73,7 +73,7 @@ fn abs(x: &Value) -> Result<Value, OutOfRange> {
     Ok(match x {
         Value::Int(i) => Value::Int(i.checked_abs().ok_or(OutOfRange("BIGINT"))?),
         Value::UInt(_) | Value::Bool(_) => x.clone(),
-        Value::Decimal(d) => Value::Decimal(Decimal::new(d.unscaled.abs(), d.scale)),
+        Value::Decimal(d) => Value::Decimal(d.abs()),
         _ => Value::Double(to_double(x).0.abs()),
     })
 }
@@ -82,7 +82,8 @@ fn sign(x: &Value) -> i64 {
     match x {
         Value::Int(i) => i.signum(),
         Value::UInt(u) => (*u > 0) as i64,
-        Value::Decimal(d) => d.unscaled.signum() as i64,
+        Value::Decimal(d) if d.is_negative() => -1,
+        Value::Decimal(d) => !d.is_zero() as i64,
         _ => {
             let x = to_double(x).0;
             if x > 0.0 {
@@ -96,14 +97,16 @@ fn sign(x: &Value) -> i64 {
     }
 }
 
-/// CEIL and FLOOR; `exact` takes an unscaled number and 10 to its scale.
-fn to_integer(x: &Value, approximate: fn(f64) -> f64, exact: fn(i128, i128) -> i128) -> Value {
+/// CEIL and FLOOR. `is_away`: of a decimal with a fraction, whether its integer is the one farther from zero.
+fn to_integer(x: &Value, approximate: fn(f64) -> f64, is_away: fn(Decimal) -> bool) -> Value {
     match x {
         Value::Int(_) | Value::UInt(_) | Value::Bool(_) => x.clone(),
-        Value::Decimal(d) => match pow10(d.scale as u32) {
-            Some(unit) => Value::Decimal(Decimal::new(exact(d.unscaled, unit), 0)),
-            None => Value::Null,
-        },
+        Value::Decimal(d) => {
+            let cut = d.cut(0);
+            let step = Decimal::new(if d.is_negative() { -1 } else { 1 }, 0);
+            let farther = if is_away(*d) && cut != *d { cut.checked_add(step) } else { None };
+            Value::Decimal(farther.unwrap_or(cut))
+        }
         _ => Value::Double(approximate(to_double(x).0)),
     }
 }
@@ -112,7 +115,7 @@ fn to_integer(x: &Value, approximate: fn(f64) -> f64, exact: fn(i128, i128) -> i
 fn round(x: &Value, digits: i64) -> Result<Value, OutOfRange> {
     match x {
         Value::Int(_) | Value::UInt(_) | Value::Bool(_) => {
-            let n = to_decimal(x).unscaled;
+            let n = to_decimal(x).narrow().unwrap_or(0);
             let rounded = match digits {
                 0.. => n,
                 // A 64-bit number has at most 20 digits.
@@ -124,44 +127,41 @@ fn round(x: &Value, digits: i64) -> Result<Value, OutOfRange> {
                 _ => i64::try_from(rounded).map(Value::Int).map_err(|_| OutOfRange("BIGINT")),
             }
         }
-        Value::Decimal(d) => Ok(Value::Decimal(at_digits(*d, digits, div_round))),
+        Value::Decimal(d) => Ok(Value::Decimal(at_digits(*d, digits, Decimal::rounded))),
         _ => finite(double_at_digits(to_double(x).0, digits, f64::round_ties_even)).map(Value::Double),
     }
 }
 
 /// `TRUNCATE(x, digits)`: towards zero.
 fn truncate(x: &Value, digits: i64) -> Value {
-    let toward_zero = |n: i128, unit: i128| n / unit;
     match x {
         Value::Int(_) | Value::UInt(_) | Value::Bool(_) => {
-            let n = at_digits(to_decimal(x), digits, toward_zero).unscaled;
+            let n = at_digits(to_decimal(x), digits, Decimal::cut).narrow().unwrap_or(0);
             match x {
                 Value::UInt(_) => Value::UInt(n as u64),
                 _ => Value::Int(n as i64),
             }
         }
-        Value::Decimal(d) => Value::Decimal(at_digits(*d, digits, toward_zero)),
+        Value::Decimal(d) => Value::Decimal(at_digits(*d, digits, Decimal::cut)),
         _ => Value::Double(double_at_digits(to_double(x).0, digits, f64::trunc)),
     }
 }
 
-/// The number cut to a number of digits behind the point (negative: in front of it) by a division.
-fn at_digits(d: Decimal, digits: i64, divide: fn(i128, i128) -> i128) -> Decimal {
-    let dropped = d.scale as i64 - digits;
-    if dropped <= 0 {
+/// The number with a number of digits behind the point (negative: zeros in front of it) as `shorten` leaves it.
+fn at_digits(d: Decimal, digits: i64, shorten: fn(Decimal, u8) -> Decimal) -> Decimal {
+    if digits >= d.scale as i64 {
         return d;
     }
-    let Some(unit) = u32::try_from(dropped).ok().and_then(pow10) else {
-        return Decimal::new(0, 0);
-    };
-    let kept = divide(d.unscaled, unit);
-    match u8::try_from(digits) {
-        Ok(scale) => Decimal::new(kept, scale),
-        Err(_) => {
-            let factor = u32::try_from(-digits).ok().and_then(pow10);
-            Decimal::new(factor.and_then(|f| kept.checked_mul(f)).unwrap_or(0), 0)
-        }
+    if let Ok(scale) = u8::try_from(digits) {
+        return shorten(d, scale);
     }
+    // Zeros in front of the point are digits behind it of a number that is so much less.
+    let zeros = u8::try_from(-digits).unwrap_or(u8::MAX);
+    let kept = match d.scale.checked_add(zeros) {
+        Some(scale) => shorten(Decimal::wide(d.unscaled(), scale), 0).unscaled(),
+        None => i256::ZERO,
+    };
+    Decimal::wide(rescale_256(kept, 0, zeros).unwrap_or(i256::ZERO), 0)
 }
 
 fn double_at_digits(x: f64, digits: i64, cut: fn(f64) -> f64) -> f64 {

@@ -217,10 +217,11 @@ fn decimals_are_exact() {
     check(op(Mod, dec("5.5"), dec("-2"), dec_type(4, 1)), "1.5");
     let big = "99999999999999999999999999999999999999";
     check(op(Div, dec(big), dec("1.0000"), dec_type(65, 0)), big);
-    check(
-        op(Add, dec(big), dec("1"), dec_type(39, 0)),
-        "1690: DECIMAL value is out of range in '(99999999999999999999999999999999999999 + 1)'",
-    );
+    check(op(Add, dec(big), dec("1"), dec_type(39, 0)), "100000000000000000000000000000000000000");
+    let (largest, longer) =
+        ("9".repeat(76), format!("1690: DECIMAL value is out of range in '({} + 1)'", "9".repeat(76)));
+    check(op(Add, dec(&largest), dec("-1"), dec_type(65, 0)), &format!("{}8", "9".repeat(75)));
+    check(op(Add, dec(&largest), dec("1"), dec_type(65, 0)), &longer);
 }
 
 #[test]

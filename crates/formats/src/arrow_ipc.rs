@@ -12,8 +12,8 @@ use arrow_array::{
     builder::BinaryViewBuilder,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Float32Type, Float64Type, Int32Type,
-        TimestampMicrosecondType, UInt32Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type,
+        Int32Type, TimestampMicrosecondType, UInt32Type,
     },
 };
 use arrow_cast::{
@@ -26,7 +26,8 @@ use muster_storage::arrow_type;
 use muster_types::{
     BytesKind, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
-    store::{StoreFault, decimal_max, temporal::to_utc, text},
+    sql_type::DECIMAL128_MAX_PRECISION,
+    store::{StoreFault, decimal_max, decimal_max_256, temporal::to_utc, text},
     temporal::{Days, EpochMicros, MICROS_PER_DAY, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
 };
@@ -270,8 +271,11 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, StoreFault)> 
             Some((row?, StoreFault::OutOfRange))
         }
         SqlType::Decimal { precision, .. } => {
-            let max = decimal_max(precision);
-            let row = if let Some(array) = array.as_primitive_opt::<Decimal64Type>() {
+            let max = decimal_max(precision.min(DECIMAL128_MAX_PRECISION));
+            let row = if let Some(array) = array.as_primitive_opt::<Decimal256Type>() {
+                let max = decimal_max_256(precision);
+                find(&|row| array.value(row) > max || array.value(row) < max.wrapping_neg())
+            } else if let Some(array) = array.as_primitive_opt::<Decimal64Type>() {
                 find(&|row| i128::from(array.value(row)).abs() > max)
             } else {
                 let values = array.as_primitive::<Decimal128Type>().values();

@@ -8,19 +8,22 @@ use arrow_array::{
     Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray,
     builder::{BinaryViewBuilder, StringViewBuilder, make_view},
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
-        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
-        UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use muster_storage::{array_of, arrow_type};
 use muster_types::{
     BytesKind, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
-    sql_type::DECIMAL64_MAX_PRECISION,
-    store::{StoreFault, StoredType, Unfit, decimal_max, is_negative_number, number, store_text, temporal, text},
+    sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+    store::{
+        StoreFault, StoredType, Unfit, decimal_max, decimal_max_256, is_negative_number, number, store_text, temporal,
+        text,
+    },
     temporal::{ZERO_DATE, datetime_of},
 };
 use std::sync::Arc;
@@ -109,24 +112,7 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
                 _ => int!(UInt64Type, range),
             }
         }
-        SqlType::Decimal { precision, scale } => {
-            let max = decimal_max(precision);
-            if precision <= DECIMAL64_MAX_PRECISION {
-                // At most 18 digits: the largest value fits.
-                let narrow = |n: i128| n as i64;
-                let parse = |text: &[u8]| {
-                    let stored = number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
-                    signed(stored, refuses_negative, text)
-                };
-                let array = converter.primitive::<Decimal64Type>(problems, Some(0), parse);
-                Arc::new(array.with_data_type(arrow_type(&column.ty)))
-            } else {
-                let array = converter.primitive::<Decimal128Type>(problems, Some(0), |text| {
-                    signed(number::decimal(text, scale, max), refuses_negative, text)
-                });
-                Arc::new(array.with_data_type(arrow_type(&column.ty)))
-            }
-        }
+        SqlType::Decimal { precision, scale } => converter.decimals(problems, precision, scale),
         SqlType::Float => converter.numbers::<Float32Type>(problems, 0.0, |text| {
             let narrow = |x: f64| x as f32;
             let stored = signed(number::float(text, f32::MAX as f64, column.digits), refuses_negative, text);
@@ -176,6 +162,33 @@ impl ColumnConverter<'_> {
         parse: impl Fn(&[u8]) -> Result<T::Native, Unfit<T::Native>>,
     ) -> ArrayRef {
         Arc::new(self.primitive::<T>(problems, Some(zero), parse))
+    }
+
+    /// Decimals in 64, 128 or 256 bits.
+    fn decimals(&self, problems: &mut Problems, precision: u8, scale: u8) -> ArrayRef {
+        let refuses_negative = matches!(self.column.ty, SqlType::Unsigned(_));
+        let max = decimal_max(precision.min(DECIMAL128_MAX_PRECISION));
+        if precision <= DECIMAL64_MAX_PRECISION {
+            // At most 18 digits: the largest value fits.
+            let narrow = |n: i128| n as i64;
+            let parse = |text: &[u8]| {
+                let stored = number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
+                signed(stored, refuses_negative, text)
+            };
+            let array = self.primitive::<Decimal64Type>(problems, Some(0), parse);
+            Arc::new(array.with_data_type(arrow_type(&self.column.ty)))
+        } else if precision > DECIMAL128_MAX_PRECISION {
+            let max = decimal_max_256(precision);
+            let array = self.primitive::<Decimal256Type>(problems, Some(i256::ZERO), |text| {
+                signed(number::decimal_256(text, scale, max), refuses_negative, text)
+            });
+            Arc::new(array.with_data_type(arrow_type(&self.column.ty)))
+        } else {
+            let array = self.primitive::<Decimal128Type>(problems, Some(0), |text| {
+                signed(number::decimal(text, scale, max), refuses_negative, text)
+            });
+            Arc::new(array.with_data_type(arrow_type(&self.column.ty)))
+        }
     }
 
     fn doubles(&self, problems: &mut Problems, refuses_negative: bool) -> ArrayRef {

@@ -119,11 +119,8 @@ fn add_value(value: &Value, hasher: &mut WordHasher) {
     match value {
         // 1.0 is equal to 1.00, and 0.0 to -0.0.
         Value::Decimal(d) => {
-            let (mut unscaled, mut scale) = (d.unscaled, d.scale);
-            while scale > 0 && unscaled % 10 == 0 {
-                (unscaled, scale) = (unscaled / 10, scale - 1);
-            }
-            (unscaled, scale).hash(hasher);
+            let shortest = d.without_zeros();
+            (shortest.unscaled(), shortest.scale).hash(hasher);
         }
         Value::Float(x) => (x + 0.0).to_bits().hash(hasher),
         Value::Double(x) => (x + 0.0).to_bits().hash(hasher),
@@ -237,7 +234,7 @@ mod tests {
 
     #[test]
     fn equal_values_have_equal_hashes() {
-        let decimal = |unscaled, scale| Value::Decimal(Decimal { unscaled, scale });
+        let decimal = |unscaled, scale| Value::Decimal(Decimal::new(unscaled, scale));
         for (a, b) in [
             (decimal(10, 1), decimal(1, 0)),
             (Value::Double(0.0), Value::Double(-0.0)),

@@ -3,6 +3,7 @@
 use muster_algebra::{Decimal, Expr, SqlType, Value};
 use muster_types::{
     IntWidth,
+    store::decimal_max_256,
     temporal::{Days, EpochMicros, MICROS_PER_DAY, datetime_of, datetime_parts},
 };
 use std::cmp::Ordering;
@@ -61,13 +62,7 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
             let whole = match value {
                 Value::Int(i) => *i as i128,
                 Value::UInt(u) => *u as i128,
-                Value::Decimal(d) => {
-                    let unit = muster_types::decimal::pow10(d.scale as u32)?;
-                    if d.unscaled % unit != 0 {
-                        return None;
-                    }
-                    d.unscaled / unit
-                }
+                Value::Decimal(d) => Some(d.cut(0)).filter(|whole| whole == d)?.narrow()?,
                 _ => return None,
             };
             let (low, high) = int_bounds(width, unsigned);
@@ -84,7 +79,7 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
                 _ => return None,
             };
             let scaled = d.rescale(scale)?;
-            (scaled == d && scaled.precision() <= precision).then_some(Value::Decimal(scaled))
+            (scaled == d && scaled.fits(precision)).then_some(Value::Decimal(scaled))
         }
         SqlType::Double => matches!(value, Value::Double(_)).then(|| value.clone()),
         SqlType::Float => matches!(value, Value::Float(_)).then(|| value.clone()),
@@ -131,24 +126,23 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
         }
         _ => return None,
     };
-    // In units of the type's last digit.
-    let units = |scale: u8| -> Option<i128> {
-        if number.scale <= scale {
-            return number.unscaled.checked_mul(muster_types::decimal::pow10((scale - number.scale) as u32)?);
-        }
-        Some(number.unscaled.div_euclid(muster_types::decimal::pow10((number.scale - scale) as u32)?))
+    // With as many digits behind the point as the type has.
+    let floor = |scale: u8| -> Option<Decimal> {
+        let cut = number.cut(scale);
+        let below = if cut > number { cut.checked_sub(Decimal::new(1, scale))? } else { cut };
+        below.rescale(scale)
     };
     match to.stored_type() {
         SqlType::Int { width, unsigned } => {
             let (low, high) = int_bounds(width, unsigned);
-            let floor = units(0)?.min(high);
+            let floor = floor(0)?.narrow()?.min(high);
             let value = if unsigned { Value::UInt(floor as u64) } else { Value::Int(floor as i64) };
             Some((floor >= low).then_some(value))
         }
         SqlType::Decimal { precision, scale } => {
-            let high = muster_types::decimal::pow10(precision as u32)? - 1;
-            let floor = units(scale)?.min(high);
-            Some((floor >= -high).then_some(Value::Decimal(Decimal::new(floor, scale))))
+            let high = Decimal::wide(decimal_max_256(precision), scale);
+            let floor = floor(scale)?.min(high);
+            Some((floor >= high.negated()).then_some(Value::Decimal(floor)))
         }
         _ => None,
     }

@@ -6,14 +6,16 @@ use arrow_array::{
     cast::AsArray,
     new_null_array,
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
-        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
-        UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, TimeUnit};
 use muster_types::{
-    Decimal, IntWidth, Result, SqlError, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION, temporal::datetime_of,
+    Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value,
+    sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+    temporal::datetime_of,
 };
 use std::sync::Arc;
 
@@ -35,7 +37,10 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         SqlType::Decimal { precision, scale } if precision <= DECIMAL64_MAX_PRECISION => {
             DataType::Decimal64(precision, scale as i8)
         }
-        SqlType::Decimal { precision, scale } => DataType::Decimal128(precision.min(38), scale.min(38) as i8),
+        SqlType::Decimal { precision, scale } if precision > DECIMAL128_MAX_PRECISION => {
+            DataType::Decimal256(precision, scale as i8)
+        }
+        SqlType::Decimal { precision, scale } => DataType::Decimal128(precision, scale as i8),
         SqlType::Float => DataType::Float32,
         SqlType::Double => DataType::Float64,
         SqlType::Date => DataType::Date32,
@@ -74,6 +79,7 @@ pub fn value_at(array: &dyn Array, row: usize) -> Result<Value> {
             Value::Decimal(Decimal::new(native!(Decimal64Type).into(), (*scale).max(0) as u8))
         }
         DataType::Decimal128(_, scale) => Value::Decimal(Decimal::new(native!(Decimal128Type), (*scale).max(0) as u8)),
+        DataType::Decimal256(_, scale) => Value::Decimal(Decimal::wide(native!(Decimal256Type), (*scale).max(0) as u8)),
         DataType::Float32 => Value::Float(native!(Float32Type)),
         DataType::Float64 => Value::Double(native!(Float64Type)),
         DataType::Date32 => Value::Date(native!(Date32Type)),
@@ -105,11 +111,15 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
         DataType::UInt32 => values.integers::<UInt32Type>()?,
         DataType::UInt64 => values.integers::<UInt64Type>()?,
         DataType::Decimal64(precision, scale) => {
-            let array = values.primitive::<Decimal64Type>(|v| i64::try_from(unscaled(v, scale)?).ok())?;
+            let array = values.primitive::<Decimal64Type>(|v| i64::try_from(unscaled(v, scale)?.narrow()?).ok())?;
             Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
         }
         DataType::Decimal128(precision, scale) => {
-            let array = values.primitive::<Decimal128Type>(|v| unscaled(v, scale))?;
+            let array = values.primitive::<Decimal128Type>(|v| unscaled(v, scale)?.narrow())?;
+            Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
+        }
+        DataType::Decimal256(precision, scale) => {
+            let array = values.primitive::<Decimal256Type>(|v| Some(unscaled(v, scale)?.unscaled()))?;
             Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
         }
         DataType::Float32 => Arc::new(values.primitive::<Float32Type>(|v| match v {
@@ -117,19 +127,17 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
             v => double(v).map(|x| x as f32),
         })?),
         DataType::Float64 => Arc::new(values.primitive::<Float64Type>(double)?),
-        DataType::Date32 => Arc::new(values.primitive::<Date32Type>(|v| match v {
-            Value::Date(d) => Some(*d),
-            _ => None,
-        })?),
+        DataType::Date32 => {
+            Arc::new(values.primitive::<Date32Type>(|v| if let Value::Date(d) = v { Some(*d) } else { None })?)
+        }
         DataType::Timestamp(..) => Arc::new(values.primitive::<TimestampMicrosecondType>(|v| match v {
             Value::DateTime(t) => Some(*t),
             Value::Date(d) => Some(datetime_of(*d, 0)),
             _ => None,
         })?),
-        DataType::Duration(_) => Arc::new(values.primitive::<DurationMicrosecondType>(|v| match v {
-            Value::Time(t) => Some(*t),
-            _ => None,
-        })?),
+        DataType::Duration(_) => Arc::new(
+            values.primitive::<DurationMicrosecondType>(|v| if let Value::Time(t) = v { Some(*t) } else { None })?,
+        ),
         DataType::BinaryView => {
             let mut builder = BinaryViewBuilder::new().with_deduplicate_strings();
             for v in values.values {
@@ -157,7 +165,13 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
     })
 }
 
+/// Error 1690 for a decimal of more digits than the bits of its type hold, which a result can have.
 fn mismatch(value: &Value, ty: SqlType) -> SqlError {
+    if let (Value::Decimal(d), SqlType::Decimal { precision, .. }) = (value, ty)
+        && !d.fits(precision)
+    {
+        return SqlError::new(ErrorCode::DataOutOfRange, format!("DECIMAL value is out of range in '{d}'"));
+    }
     SqlError::internal(format!("value {value} is not of type {ty}"))
 }
 
@@ -167,18 +181,18 @@ fn whole(value: &Value) -> Option<i128> {
         Value::Bool(b) => (*b).into(),
         Value::Int(i) => (*i).into(),
         Value::UInt(u) => (*u).into(),
-        Value::Decimal(d) => d.rescale(0).filter(|whole| whole == d)?.unscaled,
+        Value::Decimal(d) => d.rescale(0).filter(|whole| whole == d)?.narrow()?,
         _ => return None,
     })
 }
 
-/// The digits of a number at this scale, rounded.
-fn unscaled(value: &Value, scale: i8) -> Option<i128> {
+/// The number at this scale, rounded.
+fn unscaled(value: &Value, scale: i8) -> Option<Decimal> {
     let decimal = match value {
         Value::Decimal(d) => *d,
         v => Decimal::new(whole(v)?, 0),
     };
-    Some(decimal.rescale(scale as u8)?.unscaled)
+    decimal.rescale(scale as u8)
 }
 
 fn double(value: &Value) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! Types of columns and expressions, with MySQL's names and limits.
 
-use crate::{Collation, MemberList, UnsignedNumber, Value};
+use crate::{Collation, MemberList, UnsignedNumber, Value, decimal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -8,8 +8,8 @@ use std::fmt;
 pub const DECIMAL_MAX_PRECISION: u8 = 65;
 /// Largest number of digits behind the point.
 pub const DECIMAL_MAX_SCALE: u8 = 30;
-/// Largest precision of a stored column: what 128 bits hold.
-pub const DECIMAL_MAX_STORED_PRECISION: u8 = 38;
+/// Largest precision whose unscaled values always fit 128 bits.
+pub const DECIMAL128_MAX_PRECISION: u8 = 38;
 
 /// Largest precision whose unscaled values always fit 64 bits.
 pub const DECIMAL64_MAX_PRECISION: u8 = 18;
@@ -80,8 +80,8 @@ impl fmt::Display for FloatDigits {
 /// The type of a column or an expression.
 ///
 /// In memory (Arrow) a value of each type is: `Null` -> `Null`, `Bool` -> `Boolean`, `Int` -> `Int8/16/32/64` or
-/// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits and
-/// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
+/// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits,
+/// `Decimal128` up to 38 and `Decimal256` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
 /// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
 /// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`,
 /// `Unsigned` -> that of its plain type.
@@ -97,6 +97,7 @@ pub enum SqlType {
     },
     /// `precision` digits in all, `scale` of them behind the point.
     Decimal {
+        #[serde(with = "stored_precision")]
         precision: u8,
         scale: u8,
     },
@@ -154,6 +155,19 @@ impl SqlType {
         let scale = scale.min(DECIMAL_MAX_SCALE as u32) as u8;
         let precision = precision.clamp(1, DECIMAL_MAX_PRECISION as u32) as u8;
         SqlType::Decimal { precision: precision.max(scale), scale }
+    }
+
+    /// The decimal type under which two decimals are compared: with as many digits as both have, or as there are bits
+    /// for. Digits in front of the point can be too many for it only of the number with fewer digits behind it, and
+    /// the number nearest to that one compares with the other as the number does.
+    pub fn compared_decimal((p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> SqlType {
+        let (whole, scale) = ((p1 - s1).max(p2 - s2), s1.max(s2));
+        SqlType::Decimal { precision: (whole + scale).clamp(1, decimal::DIGITS_MAX as u8), scale }
+    }
+
+    /// Returns true for a decimal type beyond those of columns and results: [`SqlType::compared_decimal`].
+    pub fn is_compared_decimal(&self) -> bool {
+        matches!(self, SqlType::Decimal { precision, .. } if *precision > DECIMAL_MAX_PRECISION)
     }
 
     /// The type that a value of a column has as the operand of an expression: text for ENUM and SET, a number for YEAR
@@ -278,6 +292,28 @@ impl SqlType {
             SqlType::Decimal { precision, scale } => (*precision, *scale),
             _ => return None,
         })
+    }
+}
+
+/// The precision of a decimal as files have it. Beyond 38 digits it has 1000 more, which tells columns of 256 bits from
+/// those that were made when there were no more than 128: the latter have values of up to 38 digits.
+pub(crate) mod stored_precision {
+    use super::DECIMAL128_MAX_PRECISION;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    const OF_256_BITS: u16 = 1000;
+
+    pub fn serialize<S: Serializer>(precision: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_256 = *precision > DECIMAL128_MAX_PRECISION;
+        serializer.serialize_u16(u16::from(*precision) + if is_256 { OF_256_BITS } else { 0 })
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+        let stored = u16::deserialize(deserializer)?;
+        match stored.checked_sub(OF_256_BITS) {
+            Some(precision) => u8::try_from(precision).map_err(D::Error::custom),
+            None => Ok(stored.min(DECIMAL128_MAX_PRECISION.into()) as u8),
+        }
     }
 }
 

@@ -9,7 +9,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NumberKind {
     Int(IntWidth),
-    Decimal { precision: u8, scale: u8 },
+    Decimal {
+        #[serde(with = "crate::sql_type::stored_precision")]
+        precision: u8,
+        scale: u8,
+    },
     Float,
     Double,
 }
@@ -60,7 +64,7 @@ impl UnsignedNumber {
     pub fn excludes(value: &Value) -> bool {
         match value {
             Value::Int(i) => *i < 0,
-            Value::Decimal(d) => d.unscaled < 0,
+            Value::Decimal(d) => d.is_negative(),
             Value::Float(x) => *x < 0.0,
             Value::Double(x) => *x < 0.0,
             _ => false,

@@ -3,6 +3,7 @@
 use super::plan::Aggregate;
 use muster_algebra::AggregateFunction;
 use muster_types::{Decimal, SqlType, Value, ValueRef};
+use std::cmp::Ordering;
 
 /// What an aggregate has come to so far.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Total {
                 let unscaled = match value? {
                     ValueRef::Int(i) => i128::from(i),
                     ValueRef::UInt(u) => i128::from(u),
-                    ValueRef::Decimal(d) => d.unscaled,
+                    ValueRef::Decimal(d) => d.narrow()?,
                     _ => return None,
                 };
                 *sum = Some(sum.unwrap_or(0).checked_add(unscaled)?);
@@ -48,8 +49,8 @@ impl Total {
                 let is_better = match best {
                     None => true,
                     Some(best) => {
-                        let (new, old) = (ordinal(&value)?, ordinal(best)?);
-                        if *greatest { new > old } else { new < old }
+                        let order = order(&value, best)?;
+                        if *greatest { order.is_gt() } else { order.is_lt() }
                     }
                 };
                 if is_better {
@@ -67,7 +68,7 @@ impl Total {
             (Total::Sum(None), _) => Value::Null,
             (Total::Sum(Some(sum)), SqlType::Decimal { precision, scale }) => {
                 let sum = Decimal::new(*sum, scale);
-                if sum.precision() > precision {
+                if !sum.fits(precision) {
                     return None;
                 }
                 Value::Decimal(sum)
@@ -78,15 +79,15 @@ impl Total {
     }
 }
 
-/// A number that orders values of one type, which is not text, bytes or floating.
-fn ordinal(value: &Value) -> Option<i128> {
-    Some(match value {
-        Value::Bool(b) => i128::from(*b),
-        Value::Int(i) => i128::from(*i),
-        Value::UInt(u) => i128::from(*u),
-        Value::Decimal(d) => d.unscaled,
-        Value::Date(d) => i128::from(*d),
-        Value::DateTime(t) | Value::Time(t) => i128::from(*t),
+/// The order of two values of one type, which is not text, bytes or floating.
+fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    Some(match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+        (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::DateTime(a), Value::DateTime(b)) | (Value::Time(a), Value::Time(b)) => a.cmp(b),
         _ => return None,
     })
 }

@@ -33,6 +33,7 @@ pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
         DataType::Float64 => primitive!(Float64Type),
         DataType::Decimal64(_, _) => primitive!(Decimal64Type),
         DataType::Decimal128(_, _) => primitive!(Decimal128Type),
+        DataType::Decimal256(_, _) => primitive!(Decimal256Type),
         DataType::Date32 => primitive!(Date32Type),
         DataType::Timestamp(TimeUnit::Microsecond, _) => primitive!(TimestampMicrosecondType),
         DataType::Duration(TimeUnit::Microsecond) => primitive!(DurationMicrosecondType),

@@ -45,8 +45,8 @@ use std::sync::Arc;
 /// Which aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The sum of `Int64` or decimals of either width: a `Decimal128(38, scale)`, or error 1690 if it does not fit.
-    ExactSum { scale: i8 },
+    /// The sum of `Int64` or decimals of any width as a `Decimal128` or `Decimal256`, or error 1690 if it does not fit.
+    ExactSum(DataType),
     /// `Int64`: rows in which the argument is not NULL.
     Count,
     /// `Int64`: rows, whatever the argument.
@@ -86,7 +86,7 @@ pub fn function(kind: Kind) -> Arc<AggregateUDF> {
 impl Kind {
     fn name(&self) -> &'static str {
         match self {
-            Kind::ExactSum { .. } => "exact_sum",
+            Kind::ExactSum(_) => "exact_sum",
             Kind::Count => "count",
             Kind::CountRows => "count_rows",
             Kind::DoubleSum => "sum",
@@ -107,7 +107,7 @@ impl Kind {
 
     fn result(&self) -> DataType {
         match self {
-            Kind::ExactSum { scale } => DataType::Decimal128(38, *scale),
+            Kind::ExactSum(ty) => ty.clone(),
             Kind::Count | Kind::CountRows => DataType::Int64,
             Kind::DoubleSum | Kind::Spread(_) => DataType::Float64,
             Kind::AnyValue(ty) | Kind::Extreme { ty, .. } => ty.clone(),
@@ -131,7 +131,7 @@ impl Kind {
 
     fn accumulator(&self) -> Result<Box<dyn GroupsAccumulator>> {
         Ok(match self {
-            Kind::ExactSum { scale } => Box::new(Folded(exact_sum::ExactSum::new(*scale))),
+            Kind::ExactSum(ty) => Box::new(Folded(exact_sum::ExactSum::new(ty.clone()))),
             Kind::Count => Box::new(count::Count::new(false)),
             Kind::CountRows => Box::new(count::Count::new(true)),
             Kind::DoubleSum => number::double_sum(),

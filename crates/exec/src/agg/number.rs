@@ -71,6 +71,7 @@ pub fn extreme(ty: &DataType, largest: bool) -> Result<Box<dyn GroupsAccumulator
         DataType::Float64 => of!(Float64Type),
         DataType::Decimal64(..) => of!(Decimal64Type),
         DataType::Decimal128(..) => of!(Decimal128Type),
+        DataType::Decimal256(..) => of!(Decimal256Type),
         DataType::Date32 => of!(Date32Type),
         DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType),
         DataType::Duration(TimeUnit::Microsecond) => of!(DurationMicrosecondType),

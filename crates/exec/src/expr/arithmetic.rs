@@ -15,7 +15,7 @@ use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use muster_algebra::ArithmeticOp;
-use muster_types::{ErrorCode, SqlError};
+use muster_types::{Decimal, ErrorCode, SqlError};
 use std::sync::Arc;
 
 /// `a op b` in one of the three families; the arguments were converted to the family before.
@@ -25,8 +25,8 @@ pub struct Arithmetic {
     /// Scales of the arguments and the result (decimals only).
     pub scales: (u8, u8, u8),
     pub result: DataType,
-    /// True if a `Decimal128` result may come as `Decimal64` of the same scale, when all values of a batch fit: whoever
-    /// reads it takes both.
+    /// True if a `Decimal128` or `Decimal256` result may come as a narrower decimal of the same scale, when all values
+    /// of a batch fit: whoever reads it takes all widths.
     pub adaptive: bool,
     pub warnings: Arc<Warnings>,
 }
@@ -122,7 +122,13 @@ impl Arithmetic {
         NullBuffer::union(nulls.as_ref(), Some(&zeros))
     }
 
+    /// Error 1690. `a`, `b`: the arguments, those of decimals without their points.
     pub(super) fn out_of_range(&self, name: &str, a: impl std::fmt::Display, b: impl std::fmt::Display) -> SqlError {
+        let shown = |number: String, scale: u8| match Decimal::parse(&number) {
+            Some(unscaled) if self.family == Family::Decimal => Decimal::wide(unscaled.unscaled(), scale).to_string(),
+            _ => number,
+        };
+        let (a, b) = (shown(a.to_string(), self.scales.0), shown(b.to_string(), self.scales.1));
         let op = match self.op {
             ArithmeticOp::Add => "+",
             ArithmeticOp::Sub => "-",

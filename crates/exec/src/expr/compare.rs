@@ -277,10 +277,7 @@ pub(crate) fn common_type(a: SqlType, b: SqlType) -> SqlType {
                     SqlType::BIGINT
                 }
             }
-            (Some((p, s)), Some((q, t))) => {
-                let scale = s.max(t);
-                SqlType::decimal(((p - s).max(q - t) + scale) as u32, scale as u32)
-            }
+            (Some(a), Some(b)) => SqlType::compared_decimal(a, b),
             _ => SqlType::Double,
         },
     }

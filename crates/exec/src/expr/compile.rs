@@ -218,7 +218,7 @@ impl Compiler<'_> {
             .unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
     }
 
-    /// `node`: the whole expression; `adaptive`: whoever reads the result takes decimals of both widths.
+    /// `node`: the whole expression; `adaptive`: whoever reads the result takes decimals of all widths.
     fn arithmetic(
         &self,
         op: ArithmeticOp,
@@ -267,7 +267,9 @@ impl Compiler<'_> {
             (Family::Double, _) => DataType::Float64,
             _ => arrow_type(&ty),
         };
-        let adaptive = adaptive && family == Family::Decimal && matches!(computed, DataType::Decimal128(..));
+        let adaptive = adaptive
+            && family == Family::Decimal
+            && matches!(computed, DataType::Decimal128(..) | DataType::Decimal256(..));
         let warnings = self.warnings.clone();
         let kernel = Arithmetic { op, family, scales, result: computed.clone(), adaptive, warnings };
         let result = KernelExpr::build(kernel, args, computed.clone(), nullable);
@@ -277,8 +279,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The expression for a reader that takes decimals of both widths: `Decimal64` may come where its type is
-    /// `Decimal128`.
+    /// The expression for a reader that takes decimals of all widths: one of fewer bits may come where its type
+    /// has more.
     pub fn compile_adaptive(&self, expr: &Expr) -> Result<Physical> {
         match expr {
             Expr::Arithmetic { op, left, right, ty } if !self.is_long_text(left) && !self.is_long_text(right) => {
@@ -288,8 +290,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles as [`Compiler::compile_as`] does. A 128-bit decimal is computed as the parts of other expressions are,
-    /// so that equal parts are found, and is brought to its type at the end.
+    /// Compiles as [`Compiler::compile_as`] does. A decimal of 128 or 256 bits is computed as the parts of other
+    /// expressions are, so that equal parts are found, and is brought to its type at the end.
     pub fn compile_for_projection(&self, expr: &Expr, ty: SqlType) -> Result<Physical> {
         let result = arrow_type(&ty);
         match (expr, scale_of(&result)) {
@@ -307,7 +309,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The argument as a decimal of either width or a 64-bit integer, and its scale.
+    /// The argument as a decimal of any width or a 64-bit integer, and its scale.
     fn as_decimal(&self, expr: &Expr) -> Result<(Physical, u8)> {
         match expr.ty(self.columns) {
             SqlType::Decimal { scale, .. } => Ok((self.compile_adaptive(expr)?, scale)),

@@ -90,6 +90,7 @@ impl Kernel for NotZero {
             DataType::UInt64 => UInt64Type,
             DataType::Decimal64(_, _) => Decimal64Type,
             DataType::Decimal128(_, _) => Decimal128Type,
+            DataType::Decimal256(_, _) => Decimal256Type,
             DataType::Float32 => Float32Type,
             DataType::Float64 => Float64Type,
             DataType::Date32 => Date32Type,

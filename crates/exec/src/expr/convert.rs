@@ -4,7 +4,7 @@ use super::{
     control::NotZero,
     decimal::{map_decimals, out_of_range},
     kernel::{Kernel, KernelExpr},
-    numbers::Rescale,
+    numbers::{Rescale, RescaleToCompare},
     temporal::{DateTimeToDate, DateToDateTime},
 };
 use crate::arrow_value::arrow_type;
@@ -13,7 +13,11 @@ use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
-use muster_types::{Decimal, IntWidth, MemberList, SqlType, TextKind};
+use muster_types::{
+    Decimal, IntWidth, MemberList, SqlType, TextKind,
+    decimal::{rescale, rescale_256},
+    store::decimal_max_256,
+};
 use std::sync::Arc;
 
 /// A cast that can neither warn nor change its meaning, done by Arrow.
@@ -45,13 +49,12 @@ impl Kernel for IntegerToDecimal {
 
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let array = args[0].to_array(rows)?;
-        // Types were checked: the product has at most 38 digits, or 18.
-        let factor = 10i128.pow(self.scale as u32);
         let integers = match array.data_type() {
             DataType::UInt64 => array,
             _ => arrow_cast::cast(&array, &DataType::Int64)?,
         };
-        map_decimals(&integers, &self.result, |x| x.checked_mul(factor), |_| out_of_range(""))
+        let (narrow, widest) = (|x| rescale(x, 0, self.scale), |x| rescale_256(x, 0, self.scale));
+        map_decimals(&integers, &self.result, narrow, widest, |_| out_of_range(""))
     }
 }
 
@@ -93,9 +96,10 @@ impl Kernel for DecimalToDouble {
         let double = |x: i128| {
             if exact && x.unsigned_abs() < 1 << 53 { x as i64 as f64 / power } else { Decimal::new(x, scale).to_f64() }
         };
-        let doubles: Float64Array = match array.as_primitive_opt::<Decimal64Type>() {
-            Some(narrow) => narrow.unary(|x| double(x.into())),
-            None => array.as_primitive::<Decimal128Type>().unary(double),
+        let doubles: Float64Array = match array.data_type() {
+            DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().unary(|x| double(x.into())),
+            DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().unary(double),
+            _ => array.as_primitive::<Decimal256Type>().unary(|x| Decimal::wide(x, scale).to_f64()),
         };
         Ok(Arc::new(doubles))
     }
@@ -135,14 +139,14 @@ pub fn fast_cast(
         (SqlType::Bool, SqlType::Int { .. } | SqlType::Double | SqlType::Float) => {
             kernel!(ArrowCast { result: result.clone() })
         }
-        (SqlType::Bool, SqlType::Decimal { precision, scale }) if precision > scale && precision <= 38 => {
+        (SqlType::Bool, SqlType::Decimal { precision, scale }) if precision > scale => {
             kernel!(IntegerToDecimal { scale, result: result.clone() })
         }
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) if widens(a, ua, b, ub) => {
             kernel!(ArrowCast { result: result.clone() })
         }
         (SqlType::Int { .. }, SqlType::Decimal { precision, scale })
-            if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) && precision <= 38 =>
+            if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) =>
         {
             kernel!(IntegerToDecimal { scale, result: result.clone() })
         }
@@ -150,6 +154,9 @@ pub fn fast_cast(
             if scale >= s && precision - scale >= p - s =>
         {
             kernel!(Rescale { from: s, to: scale, result: result.clone() })
+        }
+        (SqlType::Decimal { scale: s, .. }, SqlType::Decimal { precision, scale }) if to.is_compared_decimal() => {
+            kernel!(RescaleToCompare { from: s, to: scale, largest: decimal_max_256(precision) })
         }
         // A rounded number may have one digit more in front of the point.
         (SqlType::Decimal { precision: p, scale: s }, SqlType::Decimal { precision, scale })

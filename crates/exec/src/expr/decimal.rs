@@ -1,13 +1,16 @@
 //! Decimals: in 64 bits where arguments and results fit them, else in 128, and through 256 where a product or a
-//! numerator asks for it. Nothing ever wraps: what does not fit the result's type is error 1690.
+//! numerator asks for it. Arguments and results beyond 128 bits: `decimal256.rs`. Nothing ever wraps: what does not
+//! fit the result's type is error 1690.
 
 use super::{
     arithmetic::{Arithmetic, narrow},
+    decimal256::{map_widest, widest_of},
     operand::{Operand, each},
 };
 use crate::error::external;
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, Decimal64Array, Decimal128Array, PrimitiveArray, cast::AsArray, types::*,
+    Array, ArrayRef, ArrowPrimitiveType, Decimal64Array, Decimal128Array, Decimal256Array, PrimitiveArray,
+    cast::AsArray, types::*,
 };
 use arrow_buffer::{NullBuffer, ScalarBuffer, i256};
 use arrow_schema::DataType;
@@ -16,16 +19,17 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::ArithmeticOp;
 use muster_types::{
     ErrorCode, SqlError,
-    decimal::{beyond_i64, div_round, pow10, quotient_scale},
-    sql_type::{DECIMAL_MAX_STORED_PRECISION, DECIMAL64_MAX_PRECISION},
-    wide::mul_div_cut,
+    decimal::{beyond_i64, div_round, pow10, quotient_scale, rescale},
+    sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+    wide::{divide_round_256, mul_div_cut},
 };
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 /// An argument by the width of its unscaled values. An integer is a decimal without digits behind the point.
 enum Argument {
     Narrow(Operand<Int64Type>),
     Wide(Operand<Decimal128Type>),
+    Widest(Operand<Decimal256Type>),
 }
 
 impl Argument {
@@ -36,14 +40,28 @@ impl Argument {
                 Argument::Narrow(Operand { array: array.reinterpret_cast(), constant })
             }
             DataType::Int64 => Argument::Narrow(Operand::new(value)?),
+            DataType::Decimal256(..) => Argument::Widest(Operand::new(value)?),
             _ => Argument::Wide(Operand::new(value)?),
         })
     }
 
-    fn widened(self) -> Operand<Decimal128Type> {
+    /// In 128 bits; an argument of 256 bits stays as it is.
+    fn widened(self) -> Argument {
         match self {
-            Argument::Narrow(Operand { array, constant }) => Operand { array: array.unary(i128::from), constant },
-            Argument::Wide(wide) => wide,
+            Argument::Narrow(Operand { array, constant }) => {
+                Argument::Wide(Operand { array: array.unary(i128::from), constant })
+            }
+            other => other,
+        }
+    }
+
+    fn widest(&self) -> Operand<Decimal256Type> {
+        match self {
+            Argument::Narrow(Operand { array, constant }) => {
+                Operand { array: array.unary(|x| i256::from_i128(x.into())), constant: *constant }
+            }
+            Argument::Wide(wide) => wide.widest(),
+            Argument::Widest(Operand { array, constant }) => Operand { array: array.clone(), constant: *constant },
         }
     }
 }
@@ -56,7 +74,19 @@ impl Arithmetic {
         {
             return Ok(result);
         }
-        self.wide_decimals(&a.widened(), &b.widened(), rows)
+        let (a, b) = (a.widened(), b.widened());
+        let divides = matches!(self.op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
+        if let (Argument::Wide(a), Argument::Wide(b)) = (&a, &b) {
+            let nulls = self.nulls(a, b, rows, divides, |v| v == 0);
+            // What does not fit 128 bits, between the arguments and the result or as the result, may fit 256.
+            return match self.wide_decimals(a, b, rows, &nulls) {
+                Ok(result) => Ok(result),
+                Err(_) => self.widest_decimals(&a.widest(), &b.widest(), rows, nulls),
+            };
+        }
+        let (a, b) = (a.widest(), b.widest());
+        let nulls = self.nulls(&a, &b, rows, divides, |v| v == i256::ZERO);
+        self.widest_decimals(&a, &b, rows, nulls)
     }
 
     /// The factors that bring both arguments of a sum to the scale of the result. `None` if the result is rounded.
@@ -67,7 +97,7 @@ impl Arithmetic {
     }
 
     /// The result, if 64-bit arguments give it exactly, without rounding: in 64 bits when the type or the reader of the
-    /// result allows for it and all values fit, else in 128.
+    /// result allows for it and all values fit, else in 128 or in what the type asks for.
     fn narrow_decimals(&self, a: &Operand<Int64Type>, b: &Operand<Int64Type>, rows: usize) -> Option<ArrayRef> {
         if self.result.is_integer() {
             return None;
@@ -86,7 +116,7 @@ impl Arithmetic {
                 (Some(values), Some(ty)) => Arc::new(Decimal64Array::new(values, nulls).with_data_type(ty.clone())),
                 // A value does not fit the 64-bit type: it may be that of a NULL.
                 _ if matches!(self.result, DataType::Decimal64(..)) => return None,
-                _ => Arc::new(Decimal128Array::new(in_128(), nulls).with_data_type(self.result.clone())),
+                _ => self.of_128_bits(Decimal128Array::new(in_128(), nulls)),
             })
         };
         let tries = narrow_type.is_some();
@@ -112,9 +142,27 @@ impl Arithmetic {
         }
     }
 
-    fn wide_decimals(&self, a: &Operand<Decimal128Type>, b: &Operand<Decimal128Type>, rows: usize) -> Result<ArrayRef> {
-        let divides = matches!(self.op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
-        let nulls = self.nulls(a, b, rows, divides, |v| v == 0);
+    /// A result of up to 38 digits as the type or the reader of the result takes it.
+    fn of_128_bits(&self, array: Decimal128Array) -> ArrayRef {
+        match self.result {
+            DataType::Decimal256(_, scale) if self.adaptive => {
+                Arc::new(array.with_data_type(DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale)))
+            }
+            DataType::Decimal256(..) => {
+                let widest: Decimal256Array = array.unary(i256::from_i128);
+                Arc::new(widest.with_data_type(self.result.clone()))
+            }
+            _ => Arc::new(array.with_data_type(self.result.clone())),
+        }
+    }
+
+    fn wide_decimals(
+        &self,
+        a: &Operand<Decimal128Type>,
+        b: &Operand<Decimal128Type>,
+        rows: usize,
+        nulls: &Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
         let (sa, sb, sr) = self.scales;
         let common = sa.max(sb);
         let factor = |n: u8| pow10(n as u32).ok_or_else(|| external(SqlError::internal("scale")));
@@ -135,7 +183,7 @@ impl Arithmetic {
                     }
                     _ => None,
                 };
-                fast.map_or_else(|| self.careful(a, b, rows, &nulls, name, exact), Ok)
+                fast.map_or_else(|| self.careful(a, b, rows, nulls, name, exact), Ok)
             }
             ArithmeticOp::Mul => {
                 let natural = sa + sb;
@@ -147,39 +195,36 @@ impl Arithmetic {
                     true => each_narrow(a, b, rows, |x, y| x as i128 * y as i128),
                     false => None,
                 };
-                fast.map_or_else(|| self.careful(a, b, rows, &nulls, name, exact), Ok)
+                fast.map_or_else(|| self.careful(a, b, rows, nulls, name, exact), Ok)
             }
             ArithmeticOp::Div => {
                 // a / 10^sa / (b / 10^sb) * 10^sr = a * 10^(sr + sb - sa) / b
                 let quotient = Quotient::of(sa, sb, sr)?;
-                self.careful(a, b, rows, &nulls, name, move |x, y| within(quotient.of_numbers(x, y)?))
+                self.careful(a, b, rows, nulls, name, move |x, y| within(quotient.of_numbers(x, y)?))
             }
             ArithmeticOp::IntDiv => {
-                let exact = move |x: i128, y: i128| Some(x.checked_mul(fa)? / y.checked_mul(fb)?);
-                let quotients = self.careful(a, b, rows, &nulls, name, exact)?;
-                let array = Decimal128Array::new(quotients, nulls).with_precision_and_scale(38, 0)?;
-                return narrow(Arc::new(array), &self.result);
+                self.careful(a, b, rows, nulls, name, move |x, y| Some(x.checked_mul(fa)? / y.checked_mul(fb)?))
             }
-            ArithmeticOp::Mod => self.careful(a, b, rows, &nulls, name, move |x, y| {
+            ArithmeticOp::Mod => self.careful(a, b, rows, nulls, name, move |x, y| {
                 rescale(x.checked_mul(fa)? % y.checked_mul(fb)?, common, sr)
             }),
         }?;
-        let array = Decimal128Array::new(values, nulls);
-        // Integers of different sign are computed as decimals.
+        let array = Decimal128Array::new(values, nulls.clone());
+        // DIV; and integers of different sign are computed as decimals.
         if self.result.is_integer() {
             return narrow(Arc::new(array.with_precision_and_scale(38, 0)?), &self.result);
         }
-        if let DataType::Decimal64(..) = self.result {
-            let lost = (0..rows).find(|&i| array.is_valid(i) && beyond_i64(array.value(i)) != 0);
-            return match lost {
+        let lost = |&i: &usize| array.is_valid(i) && beyond_i64(array.value(i)) != 0;
+        match self.result {
+            DataType::Decimal64(..) => match (0..rows).find(lost) {
                 Some(row) => Err(external(self.out_of_range(name, a.get(row), b.get(row)))),
                 None => {
                     let narrow: Decimal64Array = array.unary(|x| x as i64);
                     Ok(Arc::new(narrow.with_data_type(self.result.clone())))
                 }
-            };
+            },
+            _ => Ok(self.of_128_bits(array)),
         }
-        Ok(Arc::new(array.with_data_type(self.result.clone())))
     }
 }
 
@@ -239,19 +284,28 @@ fn each_narrow(
 /// Digits behind the point of an Arrow decimal type.
 pub fn scale_of(ty: &DataType) -> Option<u8> {
     match ty {
-        DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => Some(*scale as u8),
+        DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => {
+            Some(*scale as u8)
+        }
         _ => None,
     }
 }
 
 /// Decimals of type `result` from the unscaled values of decimals or 64-bit integers. Where `f` has no value, or it
-/// does not fit the type, the error is `fails`; a NULL stays one.
+/// does not fit the type, the error is `fails`; a NULL stays one. `widest` does the same as `f`, in 256 bits.
 pub fn map_decimals(
     array: &ArrayRef,
     result: &DataType,
     f: impl Fn(i128) -> Option<i128>,
-    fails: impl Fn(i128) -> SqlError,
+    widest: impl Fn(i256) -> Option<i256>,
+    fails: impl Fn(&dyn Display) -> SqlError,
 ) -> Result<ArrayRef> {
+    if let DataType::Decimal256(..) = array.data_type() {
+        return map_widest(array.as_primitive(), result, widest, fails);
+    }
+    if let DataType::Decimal256(..) = result {
+        return map_widest(&widest_of(array)?, result, widest, fails);
+    }
     match array.data_type() {
         DataType::Int64 => map_from::<Int64Type>(array, result, f, fails),
         DataType::UInt64 => map_from::<UInt64Type>(array, result, f, fails),
@@ -265,7 +319,7 @@ fn map_from<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     result: &DataType,
     f: impl Fn(i128) -> Option<i128>,
-    fails: impl Fn(i128) -> SqlError,
+    fails: impl Fn(&dyn Display) -> SqlError,
 ) -> Result<ArrayRef>
 where
     T::Native: Into<i128>,
@@ -275,12 +329,12 @@ where
         DataType::Decimal64(..) => {
             let map = |x: T::Native| {
                 let value = f(x.into()).and_then(|v| i64::try_from(v).ok());
-                value.ok_or_else(|| external(fails(x.into())))
+                value.ok_or_else(|| external(fails(&x.into())))
             };
             Arc::new(array.try_unary::<_, Decimal64Type, _>(map)?.with_data_type(result.clone()))
         }
         _ => {
-            let map = |x: T::Native| f(x.into()).ok_or_else(|| external(fails(x.into())));
+            let map = |x: T::Native| f(x.into()).ok_or_else(|| external(fails(&x.into())));
             Arc::new(array.try_unary::<_, Decimal128Type, _>(map)?.with_data_type(result.clone()))
         }
     })
@@ -291,18 +345,9 @@ pub fn out_of_range(place: &str) -> SqlError {
     SqlError::new(ErrorCode::DataOutOfRange, format!("DECIMAL value is out of range{place}"))
 }
 
-/// An unscaled number that a decimal has room for.
-fn within(unscaled: i128) -> Option<i128> {
-    (unscaled.unsigned_abs() < 10u128.pow(DECIMAL_MAX_STORED_PRECISION as u32)).then_some(unscaled)
-}
-
-/// `unscaled` at another scale, rounded half away from zero.
-pub fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
-    if to >= from {
-        unscaled.checked_mul(pow10((to - from) as u32)?)
-    } else {
-        Some(div_round(unscaled, pow10((from - to) as u32)?))
-    }
+/// An unscaled number that 128 bits always have room for.
+pub(super) fn within(unscaled: i128) -> Option<i128> {
+    (unscaled.unsigned_abs() < 10u128.pow(DECIMAL128_MAX_PRECISION as u32)).then_some(unscaled)
 }
 
 fn wide_rescale(unscaled: i256, from: u8, to: u8) -> Option<i128> {
@@ -369,17 +414,7 @@ fn cut_quotient(x: i128, y: i128, shift: i32) -> Option<i128> {
 }
 
 fn wide_div_round(a: i256, b: i256) -> Option<i128> {
-    let (q, r) = (a.checked_div(b)?, a.checked_rem(b)?);
-    let (r, half) = (r.wrapping_abs(), b.wrapping_abs());
-    let up = r >= half.wrapping_sub(r);
-    let step = if !up {
-        i256::ZERO
-    } else if a.is_negative() == b.is_negative() {
-        i256::ONE
-    } else {
-        i256::MINUS_ONE
-    };
-    q.checked_add(step)?.to_i128()
+    if b == i256::ZERO { None } else { divide_round_256(a, b).to_i128() }
 }
 
 #[cfg(test)]

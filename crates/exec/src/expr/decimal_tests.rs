@@ -56,7 +56,7 @@ fn narrow_column(values: &[Option<i64>], scale: u8, constant: bool) -> ColumnarV
 fn widened(value: &ColumnarValue, rows: usize) -> ColumnarValue {
     let array = value.to_array(rows).unwrap();
     let ty = DataType::Decimal128(38, scale_of(array.data_type()).unwrap() as i8);
-    ColumnarValue::Array(map_decimals(&array, &ty, Some, |_| out_of_range("")).unwrap())
+    ColumnarValue::Array(map_decimals(&array, &ty, Some, Some, |_| out_of_range("")).unwrap())
 }
 
 fn values_of(array: &ArrayRef) -> Vec<Option<i128>> {

@@ -25,8 +25,8 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_pure(&self) -> bool {
         true
     }
-    /// Returns true if results may come in a form of fewer bytes than the expression's type says: `Decimal64` for
-    /// `Decimal128`, and a dictionary for texts and byte strings.
+    /// Returns true if results may come in a form of fewer bytes than the expression's type says: a narrower
+    /// decimal for a wider one, and a dictionary for texts and byte strings.
     fn is_adaptive(&self) -> bool {
         false
     }
@@ -152,7 +152,10 @@ impl PhysicalExpr for KernelExpr {
         debug_assert!(
             array.data_type() == &self.data_type
                 || self.kernel.is_adaptive()
-                    && matches!(array.data_type(), DataType::Decimal64(..) | DataType::Dictionary(..)),
+                    && matches!(
+                        array.data_type(),
+                        DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Dictionary(..)
+                    ),
             "{self}: {}",
             array.data_type()
         );

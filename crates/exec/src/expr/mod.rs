@@ -24,6 +24,7 @@ pub mod compile;
 pub mod control;
 pub mod convert;
 pub mod decimal;
+pub mod decimal256;
 pub mod kernel;
 pub mod like;
 pub mod numbers;

@@ -20,7 +20,10 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{AggregateUDF, Operator};
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_null};
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction};
-use muster_types::{BytesKind, Collation, Result, SqlError, SqlType};
+use muster_types::{
+    BytesKind, Collation, Result, SqlError, SqlType,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+};
 use std::sync::Arc;
 
 /// Something that is accumulated.
@@ -242,7 +245,14 @@ impl Lowerer<'_> {
     /// The sum, and its scale if it is exact.
     fn sum(&self, arg: &Expr, call: &AggregateCall, scope: &Scope, parts: &mut Parts) -> Result<(usize, Option<u8>)> {
         let compiler = self.compiler(scope);
-        let exact = |scale: u8| Kind::ExactSum { scale: scale as i8 };
+        let exact = |scale: u8| {
+            Kind::ExactSum(match call.ty {
+                SqlType::Decimal { precision, .. } if precision > DECIMAL128_MAX_PRECISION => {
+                    DataType::Decimal256(DECIMAL_MAX_PRECISION, scale as i8)
+                }
+                _ => DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale as i8),
+            })
+        };
         let mut add = |kind: Kind, arg: Physical| -> Result<usize> {
             let kind = match call.distinct {
                 true => Kind::Distinct(Box::new(kind), df(arg.data_type(&scope.schema))?),

@@ -1,12 +1,7 @@
 //! FORMAT: numbers with groups of digits.
 
 use crate::{Call, ResultType, Typing, call::int, locale::Locale};
-use muster_types::{
-    Decimal, ErrorCode, IntWidth, Result, SqlType, Value,
-    cast::to_double,
-    decimal::{div_round, pow10},
-    value::format_fixed,
-};
+use muster_types::{Decimal, ErrorCode, IntWidth, Result, SqlType, Value, cast::to_double, value::format_fixed};
 
 /// Most digits behind the point.
 const DECIMALS_MAX: i64 = 30;
@@ -51,12 +46,11 @@ fn decimal_digits(value: &Value, decimals: u8) -> String {
         Value::UInt(n) => Decimal::new(i128::from(*n), 0),
         other => Decimal::new(i128::from(int(std::slice::from_ref(other), 0)), 0),
     };
-    let places = u32::from(number.scale.saturating_sub(decimals));
-    let rounded = pow10(places).map_or(0, |unit| div_round(number.unscaled, unit));
-    let scale = number.scale.min(decimals);
+    let rounded = number.rounded(decimals);
+    let scale = rounded.scale;
     let zeros = usize::from(decimals - scale);
     let point = if scale == 0 && decimals > 0 { "." } else { "" };
-    format!("{}{point}{:0<zeros$}", Decimal::new(rounded, scale), "")
+    format!("{}{point}{:0<zeros$}", rounded, "")
 }
 
 /// Rounded as MySQL's `my_double_round` does, halves of what the double holds to even.

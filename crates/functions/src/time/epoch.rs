@@ -62,7 +62,7 @@ pub fn from_unixtime(call: &mut Call, args: &[Value]) -> Result<Value> {
     let fsp = if args.len() == 1 { call.ty.fsp() } else { FSP_MAX };
     let micros = read::micros_of_seconds(seconds, fsp);
     let range = 0..i128::from(SECONDS_END) * i128::from(MICROS_PER_SECOND);
-    if !range.contains(&micros) || seconds.unscaled < 0 {
+    if !range.contains(&micros) || seconds.is_negative() {
         return Ok(Value::Null);
     }
     let local = zone(call, 0).local_datetime(EpochMicros(micros as i64));

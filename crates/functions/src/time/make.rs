@@ -36,7 +36,7 @@ pub fn make_time(call: &mut Call, args: &[Value]) -> Result<Value> {
     let (hour, minute) = (int(args, 0), int(args, 1));
     let Some(second) = read::seconds(call, &args[2]) else { return Ok(Value::Null) };
     let sixty = 60 * 10i128.pow(u32::from(second.scale));
-    if !(0..60).contains(&minute) || !(0..sixty).contains(&second.unscaled) {
+    if !(0..60).contains(&minute) || !second.narrow().is_some_and(|units| (0..sixty).contains(&units)) {
         return Ok(Value::Null);
     }
     let whole = (i128::from(hour).abs() * 60 + i128::from(minute)) * 60 * i128::from(MICROS_PER_SECOND);

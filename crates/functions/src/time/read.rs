@@ -131,7 +131,7 @@ pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
 
 /// A number of seconds with nine digits behind the point, with the warning of a text that is none.
 pub fn seconds(call: &mut Call, value: &Value) -> Option<Decimal> {
-    let ty = SqlType::Decimal { precision: 38, scale: SECONDS_SCALE };
+    let ty = SqlType::decimal(muster_types::decimal::NARROW_DIGITS_MAX, SECONDS_SCALE.into());
     let (value, warning) = muster_types::cast(value, ty);
     if let Some(warning) = warning.filter(|w| w.code == ErrorCode::TruncatedWrongValue) {
         (call.warnings)(warning);
@@ -142,10 +142,11 @@ pub fn seconds(call: &mut Call, value: &Value) -> Option<Decimal> {
     }
 }
 
-/// Seconds in microseconds, rounded to `fsp` digits behind the point.
+/// Seconds with nine digits behind the point, as [`seconds`] reads them, in microseconds, rounded to `fsp` digits
+/// behind the point.
 pub fn micros_of_seconds(seconds: Decimal, fsp: u8) -> i128 {
     let unit = 10i128.pow(u32::from(6 - fsp.min(6)));
-    let nanos = muster_types::decimal::div_round(seconds.unscaled, unit * 1000);
+    let nanos = muster_types::decimal::div_round(seconds.narrow().unwrap_or(0), unit * 1000);
     nanos * unit
 }
 

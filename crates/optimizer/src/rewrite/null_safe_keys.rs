@@ -53,7 +53,7 @@ fn some_value(ty: SqlType) -> Option<Value> {
     Some(match ty {
         SqlType::Int { unsigned: false, .. } => Value::Int(0),
         SqlType::Int { unsigned: true, .. } => Value::UInt(0),
-        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal { unscaled: 0, scale }),
+        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(0, scale)),
         SqlType::Double => Value::Double(0.0),
         SqlType::Float => Value::Float(0.0),
         SqlType::Date => Value::Date(0),

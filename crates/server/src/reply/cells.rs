@@ -1,7 +1,7 @@
 //! The columns of a batch, value by value.
 
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal64Array, Decimal128Array,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal64Array, Decimal128Array, Decimal256Array,
     DurationMicrosecondArray, Float32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
     UInt64Array, cast::AsArray, types::*,
 };
@@ -17,6 +17,7 @@ pub enum Cells<'a> {
     UInt(Cow<'a, UInt64Array>),
     Decimal64(&'a Decimal64Array, u8),
     Decimal128(&'a Decimal128Array, u8),
+    Decimal256(&'a Decimal256Array, u8),
     Float(&'a Float32Array),
     Double(&'a Float64Array),
     Date(&'a Date32Array),
@@ -41,6 +42,7 @@ impl<'a> Cells<'a> {
             DataType::UInt64 => Cells::UInt(Cow::Borrowed(array.as_primitive())),
             DataType::Decimal64(_, scale) => Cells::Decimal64(array.as_primitive(), *scale as u8),
             DataType::Decimal128(_, scale) => Cells::Decimal128(array.as_primitive(), *scale as u8),
+            DataType::Decimal256(_, scale) => Cells::Decimal256(array.as_primitive(), *scale as u8),
             DataType::Float32 => Cells::Float(array.as_primitive()),
             DataType::Float64 => Cells::Double(array.as_primitive()),
             DataType::Date32 => Cells::Date(array.as_primitive()),
@@ -64,6 +66,7 @@ impl<'a> Cells<'a> {
             Cells::UInt(a) => ValueRef::UInt(a.value(row)),
             Cells::Decimal64(a, scale) => ValueRef::Decimal(Decimal::new(a.value(row).into(), *scale)),
             Cells::Decimal128(a, scale) => ValueRef::Decimal(Decimal::new(a.value(row), *scale)),
+            Cells::Decimal256(a, scale) => ValueRef::Decimal(Decimal::wide(a.value(row), *scale)),
             Cells::Float(a) => ValueRef::Float(a.value(row)),
             Cells::Double(a) => ValueRef::Double(a.value(row)),
             Cells::Date(a) => ValueRef::Date(a.value(row)),
@@ -82,6 +85,7 @@ impl<'a> Cells<'a> {
             Cells::UInt(a) => a.is_null(row),
             Cells::Decimal64(a, _) => a.is_null(row),
             Cells::Decimal128(a, _) => a.is_null(row),
+            Cells::Decimal256(a, _) => a.is_null(row),
             Cells::Float(a) => a.is_null(row),
             Cells::Double(a) => a.is_null(row),
             Cells::Date(a) => a.is_null(row),

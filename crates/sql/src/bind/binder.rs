@@ -9,7 +9,7 @@ use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::{cast_dated, cast_from},
-    sql_type::DECIMAL_MAX_STORED_PRECISION,
+    sql_type::DECIMAL_MAX_PRECISION,
     temporal::DateModes,
 };
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ pub(crate) const MAX_TABLES: usize = 61;
 /// Most tables of one statement, those inside views and WITH tables counted at each use.
 const MAX_TABLES_IN_STATEMENT: usize = 4096;
 /// Digits of the longest decimal.
-const LONGEST_DECIMAL: u32 = DECIMAL_MAX_STORED_PRECISION as u32;
+const LONGEST_DECIMAL: u32 = DECIMAL_MAX_PRECISION as u32;
 /// Most warnings kept (`max_error_count`).
 const MAX_WARNINGS: usize = 1024;
 

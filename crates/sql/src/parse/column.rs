@@ -5,8 +5,10 @@ use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
     BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, MemberList, NumberKind, Result, SqlError, SqlType,
     TextKind, UnsignedNumber, Value,
+    decimal::DIGITS_MAX,
     members::{ENUM_MEMBERS_MAX, SET_MEMBERS_MAX},
-    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE, DECIMAL_MAX_STORED_PRECISION},
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    store::decimal_max_256,
 };
 use sqlparser::tokenizer::Token;
 
@@ -469,23 +471,28 @@ pub(crate) fn number(digits: &str, negative: bool) -> Result<Value> {
     })
 }
 
+/// Digits of a word of MySQL's decimals, and words of the longest of them (MySQL: `DECIMAL_BUFF_LENGTH`).
+const DIGITS_OF_WORD: usize = 9;
+const WORDS: usize = 9;
+
 /// A number without exponent, rounded to as many digits behind the point as a decimal can have; `None` if what is left
 /// is too long.
 fn decimal_literal(signed: &str) -> Option<Decimal> {
     let (whole, fraction) = signed.split_once('.').unwrap_or((signed, ""));
-    let kept = fraction.len().min(DECIMAL_MAX_SCALE as usize);
-    let cut = Decimal::parse(&format!("{whole}.{}", &fraction[..kept]))?;
-    let up = fraction.as_bytes().get(kept).is_some_and(|digit| *digit >= b'5');
-    let unscaled = cut.unscaled
-        + if !up {
-            0
-        } else if signed.starts_with('-') {
-            -1
-        } else {
-            1
-        };
-    let fits = unscaled.unsigned_abs() < 10u128.pow(DECIMAL_MAX_STORED_PRECISION as u32);
-    fits.then_some(Decimal::new(unscaled, cut.scale))
+    let digits = whole.trim_start_matches(['-', '0']).len();
+    if digits > DIGITS_MAX as usize {
+        // MySQL's largest decimal stands for what is too large.
+        let largest = Decimal::wide(decimal_max_256(DECIMAL_MAX_PRECISION), 0);
+        return Some(if signed.starts_with('-') { largest.negated() } else { largest });
+    }
+    // MySQL keeps nine words of nine digits: those behind the point are what the whole ones leave of them.
+    let words = WORDS.saturating_sub(digits.div_ceil(DIGITS_OF_WORD));
+    let cut = &fraction[..fraction.len().min(words * DIGITS_OF_WORD)];
+    let kept = cut.len().min(DECIMAL_MAX_SCALE as usize).min((DIGITS_MAX as usize).saturating_sub(digits));
+    let number = Decimal::parse(&format!("{whole}.{}", &cut[..kept]))?;
+    let up = cut.as_bytes().get(kept).is_some_and(|digit| *digit >= b'5');
+    let step = if signed.starts_with('-') { -1 } else { 1 };
+    if up { number.checked_add(Decimal::new(step, number.scale)) } else { Some(number) }
 }
 
 /// The bytes of hexadecimal digits; an odd number of them begins with half a byte.

@@ -2,6 +2,7 @@
 
 use super::{Item, numeric_type};
 use muster_algebra::ArithmeticOp;
+use muster_types::decimal::DIGITS_MAX;
 pub(crate) use muster_types::decimal::{DIV_INCREMENT, quotient_scale};
 use muster_types::{SqlType, sql_type::DECIMAL_MAX_SCALE};
 
@@ -21,23 +22,25 @@ pub(crate) struct ArithmeticType {
 /// twenty in front of it. Types often declare more (SUM adds 22 to its argument's); a value that has them is out of
 /// range.
 pub(crate) const KEPT_DIGITS: u32 = 18;
-/// Digits of a decimal in 128 bits.
-const DIGITS: u32 = 38;
 
 /// The type with `scale` digits behind the point, as far as [`kept`] allows.
 pub(crate) fn widened(scale: u32, shown: SqlType) -> SqlType {
     match (kept(scale, shown), shown) {
-        (Some(kept), SqlType::Decimal { precision, scale }) => {
-            SqlType::decimal((precision - scale) as u32 + kept, kept)
-        }
+        (Some(kept), SqlType::Decimal { precision, scale }) => unclamped((precision - scale) as u32 + kept, kept),
         _ => shown,
     }
 }
 
 /// How many of `scale` digits a value of the type keeps behind the point. `None` if no more than it shows.
 pub(crate) fn kept(scale: u32, shown: SqlType) -> Option<u32> {
-    let SqlType::Decimal { scale: least, .. } = shown else { return None };
-    Some(scale.min(KEPT_DIGITS)).filter(|s| *s > least as u32)
+    let SqlType::Decimal { precision, scale: least } = shown else { return None };
+    let room = DIGITS_MAX - (precision - least) as u32;
+    Some(scale.min(KEPT_DIGITS).min(room)).filter(|s| *s > least as u32)
+}
+
+/// The type of a value in between, which may have more digits than a result.
+fn unclamped(precision: u32, scale: u32) -> SqlType {
+    SqlType::Decimal { precision: precision.clamp(1, DIGITS_MAX) as u8, scale: scale as u8 }
 }
 
 /// Digits behind the point that floating-point arithmetic over these shows; `None`: as many as it takes.
@@ -84,10 +87,10 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
     let kept = match op {
         // What divides must leave room for a longer dividend.
         ArithmeticOp::Mul => kept(k1 + k2, result),
-        ArithmeticOp::Div => kept(quotient_scale(k1, k2).min((DIGITS + k1).saturating_sub(k2)), result),
+        ArithmeticOp::Div => kept(quotient_scale(k1, k2).min((DIGITS_MAX + k1).saturating_sub(k2)), result),
         _ => kept(k1.max(k2), result),
     };
-    let (left, right) = (SqlType::decimal(p1 - s1 + k1, k1), SqlType::decimal(p2 - s2 + k2, k2));
+    let (left, right) = (unclamped(p1 - s1 + k1, k1), unclamped(p2 - s2 + k2, k2));
     ArithmeticType { left, right, result, kept }
 }
 

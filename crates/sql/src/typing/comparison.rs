@@ -51,10 +51,7 @@ fn numeric_pair(a: SqlType, b: SqlType) -> SqlType {
         }
         (Double, _) | (_, Double) => Double,
         _ => match (decimal_digits(a), decimal_digits(b)) {
-            (Some((p1, s1)), Some((p2, s2))) => {
-                let scale = s1.max(s2);
-                SqlType::decimal((p1 - s1).max(p2 - s2) + scale, scale)
-            }
+            (Some((p1, s1)), Some((p2, s2))) => SqlType::compared_decimal((p1 as u8, s1 as u8), (p2 as u8, s2 as u8)),
             _ => Double,
         },
     }
@@ -117,7 +114,7 @@ fn exact_integer(value: &Value) -> Option<i128> {
         Value::Bool(b) => Some(*b as i128),
         Value::Int(i) => Some(*i as i128),
         Value::UInt(u) => Some(*u as i128),
-        Value::Decimal(d) => d.rescale(0).filter(|whole| whole == d).map(|whole| whole.unscaled),
+        Value::Decimal(d) => d.rescale(0).filter(|whole| whole == d)?.narrow(),
         Value::Text(text) => text.trim().parse::<i64>().ok().map(i128::from),
         _ => None,
     }

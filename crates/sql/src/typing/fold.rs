@@ -3,7 +3,7 @@
 
 use muster_algebra::{ArithmeticOp, Expr};
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
-use muster_types::{Decimal, SqlType, Value};
+use muster_types::{Decimal, SqlType, Value, sql_type::DECIMAL_MAX_PRECISION};
 
 /// `l op r` of exact numbers of the types that the typing rules gave; `None` where it has to wait for execution
 /// (division, overflow, doubles).
@@ -14,7 +14,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Value, r: &Value, result: SqlType
     let (a, b) = (exact(l)?, exact(r)?);
     match result {
         SqlType::Int { unsigned, .. } => {
-            let (a, b) = (a.unscaled, b.unscaled);
+            let (a, b) = (a.narrow()?, b.narrow()?);
             let value = match op {
                 ArithmeticOp::Add => a.checked_add(b)?,
                 ArithmeticOp::Sub => a.checked_sub(b)?,
@@ -29,17 +29,12 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Value, r: &Value, result: SqlType
         }
         SqlType::Decimal { scale, .. } => {
             let value = match op {
-                ArithmeticOp::Add | ArithmeticOp::Sub => {
-                    let (a, b) = (a.rescale(scale)?.unscaled, b.rescale(scale)?.unscaled);
-                    let sum = if op == ArithmeticOp::Add { a.checked_add(b)? } else { a.checked_sub(b)? };
-                    Decimal::new(sum, scale)
-                }
-                ArithmeticOp::Mul if a.scale + b.scale == scale => {
-                    Decimal::new(a.unscaled.checked_mul(b.unscaled)?, scale)
-                }
+                ArithmeticOp::Add => a.checked_add(b)?.rescale(scale)?,
+                ArithmeticOp::Sub => a.checked_sub(b)?.rescale(scale)?,
+                ArithmeticOp::Mul if a.scale + b.scale == scale => a.product(b, scale)?,
                 _ => return None,
             };
-            (value.precision() <= 38).then_some(Value::Decimal(value))
+            value.fits(DECIMAL_MAX_PRECISION).then_some(Value::Decimal(value))
         }
         _ => None,
     }

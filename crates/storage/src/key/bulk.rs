@@ -3,7 +3,7 @@
 use super::{KeyCodec, KeyKind, KeyPartCodec, complement, cut_bytes, cut_text, encode};
 use crate::{Result, StorageError};
 use arrow_array::{Array, ArrayRef, cast::AsArray, types::*};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
 use std::ops::Range;
 
@@ -192,6 +192,7 @@ enum Values<'a> {
     F32(&'a [f32]),
     F64(&'a [f64]),
     I128(&'a [i128]),
+    I256(&'a [i256]),
     Bool(&'a arrow_array::BooleanArray),
     Text(&'a arrow_array::StringViewArray),
     Bytes(&'a arrow_array::BinaryViewArray),
@@ -209,6 +210,7 @@ fn fits(kind: KeyKind, values: &Values) -> bool {
         },
         KeyKind::Decimal64 { .. } => matches!(values, Values::I64(_)),
         KeyKind::Decimal128 { .. } => matches!(values, Values::I128(_)),
+        KeyKind::Decimal256 { .. } => matches!(values, Values::I256(_)),
         KeyKind::Float => matches!(values, Values::F32(_)),
         KeyKind::Double => matches!(values, Values::F64(_)),
         KeyKind::Text(_) => matches!(values, Values::Text(_)),
@@ -238,6 +240,7 @@ impl<'a> ColumnSource<'a> {
             }
             DataType::Decimal64(..) => Values::I64(array.as_primitive::<Decimal64Type>().values()),
             DataType::Decimal128(..) => Values::I128(array.as_primitive::<Decimal128Type>().values()),
+            DataType::Decimal256(..) => Values::I256(array.as_primitive::<Decimal256Type>().values()),
             DataType::Boolean => Values::Bool(array.as_boolean()),
             DataType::Utf8View => Values::Text(array.as_string_view()),
             DataType::BinaryView => Values::Bytes(array.as_binary_view()),
@@ -268,6 +271,7 @@ impl<'a> ColumnSource<'a> {
                 Values::F32(v) => encode::float(v[row], out),
                 Values::F64(v) => encode::double(v[row], out),
                 Values::I128(v) => encode::wide(v[row], out),
+                Values::I256(v) => encode::wide256(v[row], out),
                 Values::Bool(v) => encode::int(v.value(row) as i64, 1, true, out),
                 Values::Text(v) => match part.kind {
                     KeyKind::Text(collation) => encode::text(cut_text(v.value(row), part.prefix), collation, out),
@@ -307,7 +311,12 @@ impl<'a> ColumnSource<'a> {
             Values::U32(v) => each(&v[rows], out, stride, offset, d, u32::to_be_bytes),
             Values::U64(v) => each(&v[rows], out, stride, offset, d, u64::to_be_bytes),
             Values::I128(v) => each(&v[rows], out, stride, offset, d, |x| (x as u128 ^ 1 << 127).to_be_bytes()),
-            Values::F32(_) | Values::F64(_) | Values::Bool(_) | Values::Text(_) | Values::Bytes(_) => {
+            Values::I256(_)
+            | Values::F32(_)
+            | Values::F64(_)
+            | Values::Bool(_)
+            | Values::Text(_)
+            | Values::Bytes(_) => {
                 let mut key = Vec::new();
                 for (row, slot) in rows.zip(out.chunks_exact_mut(stride)) {
                     key.clear();

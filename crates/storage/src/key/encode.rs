@@ -1,5 +1,6 @@
 //! One value's bytes in a key. Drawn in `docs/format.md`, "Keys".
 
+use arrow_buffer::i256;
 use muster_types::Collation;
 
 /// The last `width` bytes of the value, big-endian.
@@ -12,6 +13,13 @@ pub fn int(value: i64, width: usize, signed: bool, out: &mut Vec<u8>) {
 #[inline]
 pub fn wide(value: i128, out: &mut Vec<u8>) {
     out.extend_from_slice(&(value as u128 ^ (1 << 127)).to_be_bytes());
+}
+
+#[inline]
+pub fn wide256(value: i256, out: &mut Vec<u8>) {
+    let mut bytes = value.to_be_bytes();
+    bytes[0] ^= 0x80;
+    out.extend_from_slice(&bytes);
 }
 
 #[inline]

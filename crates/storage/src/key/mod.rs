@@ -27,7 +27,11 @@ pub use range::ByteRange;
 pub use words::{KeyWords, NumberWords, WordBound, be_word};
 
 use crate::{Result, StorageError};
-use muster_types::{Collation, Decimal, IntWidth, MemberList, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
+use arrow_buffer::i256;
+use muster_types::{
+    Collation, Decimal, IntWidth, MemberList, SqlType, Value,
+    sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+};
 
 /// How values of a part become bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +44,11 @@ pub enum KeyKind {
     Decimal64 {
         scale: u8,
     },
+    /// Decimals of up to 38 digits.
     Decimal128 {
+        scale: u8,
+    },
+    Decimal256 {
         scale: u8,
     },
     Float,
@@ -58,7 +66,10 @@ impl KeyKind {
             SqlType::Decimal { precision, scale } if precision <= DECIMAL64_MAX_PRECISION => {
                 KeyKind::Decimal64 { scale }
             }
-            SqlType::Decimal { scale, .. } => KeyKind::Decimal128 { scale },
+            SqlType::Decimal { precision, scale } if precision <= DECIMAL128_MAX_PRECISION => {
+                KeyKind::Decimal128 { scale }
+            }
+            SqlType::Decimal { scale, .. } => KeyKind::Decimal256 { scale },
             SqlType::Float => KeyKind::Float,
             SqlType::Double => KeyKind::Double,
             SqlType::Date => KeyKind::Int { width: 4, signed: true },
@@ -80,6 +91,7 @@ impl KeyKind {
             KeyKind::Int { width, .. } => Some(width),
             KeyKind::Decimal64 { .. } | KeyKind::Double => Some(8),
             KeyKind::Decimal128 { .. } => Some(16),
+            KeyKind::Decimal256 { .. } => Some(32),
             KeyKind::Float => Some(4),
             KeyKind::Text(_) | KeyKind::Bytes => None,
         }
@@ -118,8 +130,10 @@ pub trait KeyRow {
     fn is_null(&self, column: usize) -> bool;
     /// Integers, temporals and short decimals; floats and doubles as their bits.
     fn int(&self, column: usize) -> i64;
-    /// Decimals beyond 18 digits.
+    /// Decimals of 19 to 38 digits.
     fn wide(&self, column: usize) -> i128;
+    /// Decimals beyond 38 digits.
+    fn wide256(&self, column: usize) -> i256;
     fn bytes(&self, column: usize) -> &[u8];
 }
 
@@ -149,6 +163,7 @@ impl KeyCodec {
                     KeyKind::Int { width, signed } => encode::int(row.int(c), width, signed, out),
                     KeyKind::Decimal64 { .. } => encode::int(row.int(c), 8, true, out),
                     KeyKind::Decimal128 { .. } => encode::wide(row.wide(c), out),
+                    KeyKind::Decimal256 { .. } => encode::wide256(row.wide256(c), out),
                     KeyKind::Float => encode::float(f32::from_bits(row.int(c) as u32), out),
                     KeyKind::Double => encode::double(f64::from_bits(row.int(c) as u64), out),
                     KeyKind::Text(collation) => {
@@ -188,15 +203,16 @@ impl KeyPartCodec {
             return Ok(());
         }
         let wrong = || StorageError::WrongType { value: value.to_string() };
-        let decimal = |scale: u8| -> Result<i128> {
+        let decimal256 = |scale: u8| -> Result<Decimal> {
             let d = match value {
                 Value::Decimal(d) => *d,
                 Value::Int(i) => Decimal::new(*i as i128, 0),
                 Value::UInt(u) => Decimal::new(*u as i128, 0),
                 _ => return Err(wrong()),
             };
-            d.rescale(scale).filter(|r| *r == d).map(|r| r.unscaled).ok_or_else(wrong)
+            d.rescale(scale).filter(|r| *r == d).ok_or_else(wrong)
         };
+        let decimal = |scale: u8| -> Result<i128> { decimal256(scale)?.narrow().ok_or_else(wrong) };
         match (self.kind, value) {
             (KeyKind::Int { width, signed }, _) => {
                 encode::int(int_of(value, width, signed).ok_or_else(wrong)?, width, signed, out)
@@ -205,6 +221,7 @@ impl KeyPartCodec {
                 encode::int(i64::try_from(decimal(scale)?).map_err(|_| wrong())?, 8, true, out)
             }
             (KeyKind::Decimal128 { scale }, _) => encode::wide(decimal(scale)?, out),
+            (KeyKind::Decimal256 { scale }, _) => encode::wide256(decimal256(scale)?.unscaled(), out),
             (KeyKind::Float, Value::Float(x)) => encode::float(*x, out),
             (KeyKind::Float, Value::Double(x)) if *x as f32 as f64 == *x => encode::float(*x as f32, out),
             (KeyKind::Double, Value::Float(x)) => encode::double(*x as f64, out),

@@ -167,7 +167,7 @@ impl WordPart {
                 let bits = (f64::from_bits(row.int(column) as u64) + 0.0).to_bits();
                 u128::from(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
             }
-            KeyKind::Text(_) | KeyKind::Bytes => 0,
+            KeyKind::Decimal256 { .. } | KeyKind::Text(_) | KeyKind::Bytes => 0,
         };
         let value = if self.codec.descending && !null { value ^ mask } else { value };
         if !self.codec.nullable {

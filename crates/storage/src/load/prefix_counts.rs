@@ -74,6 +74,7 @@ fn part_end(part: &KeyPartCodec, key: &[u8], at: usize) -> usize {
         KeyKind::Float => 4,
         KeyKind::Decimal64 { .. } | KeyKind::Double => 8,
         KeyKind::Decimal128 { .. } => 16,
+        KeyKind::Decimal256 { .. } => 32,
         KeyKind::Text(_) | KeyKind::Bytes => {
             // Two zeros end it; a zero in it has FF behind it.
             let zero = if part.descending { 0xFF } else { 0 };

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Fixed-width values stand at the same place in every row (under a NULL stands anything), so both directions are loops
-//! over one column without a branch on the type. Decimals of up to 18 digits take 8 bytes, others 16. Null bits are
+//! over one column without a branch on the type. Decimals of up to 18 digits take 8 bytes, of up to 38
+//! 16, others 32. Null bits are
 //! there only when some column is nullable; a set bit means NULL.
 
 use crate::{Result, StorageError};
@@ -14,12 +15,12 @@ use arrow_array::{
     builder::BinaryViewBuilder,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
-        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
-        UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer, ToByteSlice};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer, ToByteSlice, i256};
 use arrow_schema::{DataType, TimeUnit};
 use std::{path::PathBuf, sync::Arc};
 
@@ -212,6 +213,7 @@ macro_rules! by_primitive {
             DataType::Float64 => by_primitive!(@ $call, Float64Type, $args),
             DataType::Decimal64(..) => by_primitive!(@ $call, Decimal64Type, $args),
             DataType::Decimal128(..) => by_primitive!(@ $call, Decimal128Type, $args),
+            DataType::Decimal256(..) => by_primitive!(@ $call, Decimal256Type, $args),
             DataType::Date32 => by_primitive!(@ $call, Date32Type, $args),
             DataType::Timestamp(TimeUnit::Microsecond, None) => by_primitive!(@ $call, TimestampMicrosecondType, $args),
             DataType::Duration(TimeUnit::Microsecond) => by_primitive!(@ $call, DurationMicrosecondType, $args),
@@ -283,7 +285,7 @@ macro_rules! from_row {
         fn from_row(row: &[u8], offset: usize) -> $t { <$t>::from_le_bytes(fixed(row, offset)) }
     })* };
 }
-from_row!(i8 i16 i32 i64 i128 u8 u16 u32 u64 f32 f64);
+from_row!(i8 i16 i32 i64 i128 i256 u8 u16 u32 u64 f32 f64);
 
 fn take_primitive<T: ArrowPrimitiveType>(
     ty: &DataType,

@@ -1,5 +1,6 @@
 use super::*;
 use arrow_array::{Decimal64Array, Decimal128Array, Int32Array, UInt64Array};
+use arrow_buffer::i256;
 
 fn round_trip(columns: &[(ArrayRef, bool)]) {
     let types: Vec<_> = columns.iter().map(|(c, nullable)| (c.data_type().clone(), *nullable)).collect();
@@ -31,6 +32,7 @@ fn sample() -> Vec<(ArrayRef, bool)> {
         (Arc::new(UInt64Array::from(vec![None, Some(u64::MAX), Some(0)])), true),
         (Arc::new(narrow.with_precision_and_scale(18, 2).unwrap()), true),
         (decimal(38, vec![Some(10i128.pow(38) - 1), Some(-1), None]), true),
+        (Arc::new(arrow_array::Decimal256Array::from(vec![Some(i256::MAX), Some(i256::MINUS_ONE), None])), true),
         (
             Arc::new(BinaryViewArray::from(vec![Some(&b"\0\xff"[..]), Some(b"twelve bytes"), Some(b"thirteen byte")])),
             true,

@@ -202,6 +202,7 @@ impl ColumnSample {
             let hash = match &values.values {
                 BlockValues::Int(ints) => hash_u64(ints[row] as u64),
                 BlockValues::Wide(wide) => hash_u128(wide[row] as u128),
+                BlockValues::Wide256(wide) => hash_bytes(&wide[row].to_le_bytes()),
                 BlockValues::Bytes { .. } => hash_bytes(values.bytes(row)),
             };
             let (last, is_in_several) = self.values.entry(hash).or_insert((0, false));

@@ -9,9 +9,9 @@ use arrow_array::{
     Array, ArrayRef, GenericByteViewArray, PrimitiveArray,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, ByteViewType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType,
-        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, ByteViewType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+        DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::DataType;
@@ -129,6 +129,7 @@ impl Collector {
             DataType::Float64 => self.add_primitive::<Float64Type>(array, |v| (v + 0.0).to_bits()),
             DataType::Decimal64(..) => self.add_primitive::<Decimal64Type>(array, |v| v as u64),
             DataType::Decimal128(..) => self.add_primitive::<Decimal128Type>(array, |v| hash_u128(v as u128)),
+            DataType::Decimal256(..) => self.add_primitive::<Decimal256Type>(array, |v| hash_bytes(&v.to_le_bytes())),
             DataType::Utf8View => self.add_views(array.as_string_view()),
             DataType::BinaryView => self.add_views(array.as_binary_view()),
             _ => None,

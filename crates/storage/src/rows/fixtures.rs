@@ -85,7 +85,7 @@ pub(crate) fn is_within(range: &ColumnRange, row: &[Value]) -> bool {
         Value::Int(x) | Value::DateTime(x) | Value::Time(x) => *x,
         Value::UInt(x) => *x as i64,
         Value::Date(x) => i64::from(*x),
-        Value::Decimal(x) => x.unscaled as i64,
+        Value::Decimal(x) => x.narrow().unwrap_or(0) as i64,
         _ => return false,
     };
     (range.least..=range.most).contains(&stored)

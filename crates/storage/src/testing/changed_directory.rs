@@ -41,7 +41,7 @@ fn open(store: &Arc<Store>, name: &str) -> Arc<Table> {
 /// The row with its last decimal a cent larger and its last text turned by one character.
 fn changed(mut row: Vec<Value>) -> Vec<Value> {
     if let Some(Value::Decimal(d)) = row.iter_mut().rfind(|v| matches!(v, Value::Decimal(_))) {
-        *d = Decimal::new(d.unscaled + 1, d.scale);
+        *d = Decimal::wide(d.unscaled() + arrow_buffer::i256::ONE, d.scale);
     }
     if let Some(Value::Text(text)) = row.iter_mut().rfind(|v| matches!(v, Value::Text(_)))
         && let Some(first) = text.chars().next()

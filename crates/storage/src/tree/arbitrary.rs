@@ -1,8 +1,10 @@
 //! Random schemas and rows for tests.
 
 use crate::{ColumnSchema, IndexSchema, TableSchema};
+use arrow_buffer::i256;
 use muster_types::{
     BytesKind, Collation, Decimal, IntWidth, KeyPart, MemberList, NumberKind, SqlType, TextKind, UnsignedNumber, Value,
+    store::decimal_max_256,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -30,6 +32,7 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
         (width, any::<bool>()).prop_map(|(w, u)| int_type(w, u)),
         Just(SqlType::Decimal { precision: 12, scale: 2 }),
         Just(SqlType::Decimal { precision: 30, scale: 4 }),
+        Just(SqlType::Decimal { precision: 65, scale: 30 }),
         Just(SqlType::Float),
         Just(SqlType::Double),
         Just(SqlType::Enum(members(2))),
@@ -69,9 +72,10 @@ pub fn any_value(ty: SqlType, nullable: bool) -> BoxedStrategy<Value> {
             prop_oneof![4 => (0u64..40).boxed(), 1 => Just(u64::MAX >> shift).boxed()].prop_map(Value::UInt).boxed()
         }
         SqlType::Decimal { precision, scale } => {
-            let max = 10i128.pow(precision as u32) - 1;
-            prop_oneof![4 => (-300i128..300).boxed(), 1 => prop_oneof![Just(max), Just(-max)].boxed()]
-                .prop_map(move |unscaled| Value::Decimal(Decimal::new(unscaled, scale)))
+            let max = decimal_max_256(precision);
+            let extremes = prop_oneof![Just(max), Just(max.wrapping_neg())];
+            prop_oneof![4 => (-300i128..300).prop_map(i256::from_i128).boxed(), 1 => extremes.boxed()]
+                .prop_map(move |unscaled| Value::Decimal(Decimal::wide(unscaled, scale)))
                 .boxed()
         }
         SqlType::Float => prop_oneof![(-5i32..5).prop_map(|x| x as f32 / 2.0), Just(f32::MAX), Just(f32::MIN)]

@@ -1,10 +1,13 @@
 //! Conversion to numbers.
 
 use super::CastWarning;
-use crate::{Decimal, ErrorCode, IntWidth, Value, decimal, temporal};
-
-/// The largest number of digits a decimal holds.
-const DIGITS_MAX: u32 = 38;
+use crate::{
+    Decimal, ErrorCode, IntWidth, Value,
+    decimal::{DIGITS_MAX, NARROW_DIGITS_MAX, pow10_256, unsigned_of_digits},
+    sql_type::DECIMAL_MAX_PRECISION,
+    temporal,
+};
+use arrow_buffer::i256;
 
 /// Parts of the number that a text begins with.
 struct Prefix<'a> {
@@ -60,7 +63,7 @@ fn split(text: &str, with_fraction: bool) -> Prefix<'_> {
 /// The integer a text begins with (0 without one; huge ones are cut to 38 digits), and whether it is the whole text.
 pub fn integer_prefix(text: &str) -> (i128, bool) {
     let p = split(text, false);
-    let limit = 10i128.pow(DIGITS_MAX) - 1;
+    let limit = 10i128.pow(NARROW_DIGITS_MAX) - 1;
     let mut n = 0i128;
     for b in p.whole.bytes() {
         n = n.saturating_mul(10).saturating_add((b - b'0') as i128).min(limit);
@@ -68,39 +71,43 @@ pub fn integer_prefix(text: &str) -> (i128, bool) {
     (if p.negative { -n } else { n }, p.clean)
 }
 
-/// The exact number a text begins with, and whether it is the whole text. Digits behind the 38th are rounded away;
+/// The exact number a text begins with, and whether it is the whole text. Digits behind the 76th are rounded away;
 /// numbers too big become the largest there is.
 pub fn decimal_prefix(text: &str) -> (Decimal, bool) {
     let p = split(text, true);
     let (unscaled, scale) = digits_to_decimal(p.whole, p.fraction, p.exponent);
-    (Decimal::new(if p.negative { -unscaled } else { unscaled }, scale), p.clean)
+    (Decimal::wide(if p.negative { unscaled.wrapping_neg() } else { unscaled }, scale), p.clean)
 }
 
-fn digits_to_decimal(whole: &str, fraction: &str, exponent: i32) -> (i128, u8) {
-    let digits = || whole.bytes().chain(fraction.bytes()).map(|b| (b - b'0') as i128);
-    let Some(leading_zeros) = digits().position(|d| d != 0) else {
-        return (0, u8::try_from(fraction.len().min(DIGITS_MAX as usize)).unwrap_or(0));
+/// The number without its sign and its point, and the digits behind the point.
+fn digits_to_decimal(whole: &str, fraction: &str, exponent: i32) -> (i256, u8) {
+    let digits = || whole.bytes().chain(fraction.bytes());
+    let Some(leading_zeros) = digits().position(|d| d != b'0') else {
+        return (i256::ZERO, u8::try_from(fraction.len().min(DIGITS_MAX as usize)).unwrap_or(0));
     };
     // Digits in front of the point, counted from the first that is not 0.
     let before_point = whole.len() as i64 + exponent as i64 - leading_zeros as i64;
     if before_point > DIGITS_MAX as i64 {
-        return (10i128.pow(DIGITS_MAX) - 1, 0);
+        return (largest(DIGITS_MAX), 0);
     }
     let scale_wanted = (fraction.len() as i64 - exponent as i64).max(0);
     let scale = scale_wanted.min(DIGITS_MAX as i64 - before_point.max(0));
     let keep = before_point + scale;
     if keep < 0 {
-        return (0, scale as u8);
+        return (i256::ZERO, scale as u8);
     }
     let mut rest = digits().skip(leading_zeros);
-    let mut unscaled = 0i128;
-    for _ in 0..keep {
-        unscaled = unscaled * 10 + rest.next().unwrap_or(0);
-    }
-    if rest.next().unwrap_or(0) >= 5 {
-        unscaled = (unscaled + 1).min(10i128.pow(DIGITS_MAX) - 1);
+    let kept = (0..keep).map(|_| rest.next().unwrap_or(b'0'));
+    let mut unscaled = unsigned_of_digits(kept).unwrap_or(largest(DIGITS_MAX));
+    if rest.next().unwrap_or(b'0') >= b'5' {
+        unscaled = unscaled.wrapping_add(i256::ONE).min(largest(DIGITS_MAX));
     }
     (unscaled, scale as u8)
+}
+
+/// The largest number of so many digits.
+fn largest(digits: u32) -> i256 {
+    pow10_256(digits).map_or(i256::MAX, |power| power.wrapping_sub(i256::ONE))
 }
 
 /// The double a text begins with, and whether it is the whole text.
@@ -163,12 +170,15 @@ pub(super) fn to_decimal(value: &Value, precision: u8, scale: u8) -> (Value, Opt
         }
     };
     let scale = scale.min(DIGITS_MAX as u8);
-    let limit = 10i128.pow((precision.max(scale) as u32).min(DIGITS_MAX)) - 1;
+    let precision = precision.max(scale);
     match exact.rescale(scale) {
-        Some(d) if d.unscaled.abs() <= limit => (Value::Decimal(d), warning),
+        Some(d) if d.fits(precision) => (Value::Decimal(d), warning),
         _ => {
-            let edge = if exact.unscaled < 0 { -limit } else { limit };
-            (Value::Decimal(Decimal::new(edge, scale)), CastWarning::out_of_range())
+            let edge = Decimal::wide(largest(precision as u32), scale);
+            let edge = if exact.is_negative() { edge.negated() } else { edge };
+            // See `SqlType::compared_decimal`.
+            let is_compared = precision > DECIMAL_MAX_PRECISION;
+            (Value::Decimal(edge), if is_compared { warning } else { CastWarning::out_of_range() })
         }
     }
 }
@@ -227,7 +237,11 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
             IntWidth::Big => CastWarning::truncated("INTEGER", &text()),
             _ => CastWarning::out_of_range(),
         };
-        n.clamp(min, max)
+        match value {
+            // A decimal is a signed integer first, whose bits are taken.
+            Value::Decimal(_) if width == IntWidth::Big && unsigned && n < 0 => i64::MIN as u64 as i128,
+            _ => n.clamp(min, max),
+        }
     };
     (if unsigned { Value::UInt(fitted as u64) } else { Value::Int(fitted as i64) }, warning)
 }
@@ -241,10 +255,8 @@ fn is_complement(value: &Value, n: i128, unsigned: bool) -> bool {
 }
 
 fn round_to_integer(d: Decimal) -> i128 {
-    match decimal::pow10(d.scale as u32) {
-        Some(unit) => decimal::div_round(d.unscaled, unit),
-        None => 0,
-    }
+    // Beyond 128 bits it is out of every range.
+    d.round().to_i128().unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX })
 }
 
 /// Fractional seconds round into the seconds before the digits become a number: 23:59:59.5 is the next day.

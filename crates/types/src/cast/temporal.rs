@@ -2,8 +2,8 @@
 
 use super::{CastWarning, number::to_decimal};
 use crate::{
-    Decimal, ErrorCode, SqlType, Value,
-    decimal::div_round,
+    ErrorCode, SqlType, Value,
+    decimal::{NARROW_DIGITS_MAX, div_round},
     store::{self, StoreFault, StoredType, Unfit},
     temporal::{
         DateModes, Days, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, date_code, datetime_of,
@@ -111,7 +111,8 @@ fn today() -> Option<Days> {
 fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
     // Digits behind the point that are looked at: more than a double has behind a date.
     const SCALE: u8 = 12;
-    let Value::Decimal(Decimal { unscaled, .. }) = to_decimal(value, 38, SCALE).0 else { return None };
+    let Value::Decimal(number) = to_decimal(value, NARROW_DIGITS_MAX as u8, SCALE).0 else { return None };
+    let unscaled = number.narrow()?;
     let unit = 10i128.pow(SCALE as u32);
     Some((i64::try_from(unscaled / unit).ok()?, div_round(unscaled % unit, unit / 1_000_000) as i64))
 }

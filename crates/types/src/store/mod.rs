@@ -29,4 +29,4 @@ pub mod text;
 mod value;
 
 pub use fault::{StoreFault, Unfit};
-pub use value::{StoredType, decimal_max, implicit_default, is_negative_number, store, store_text};
+pub use value::{StoredType, decimal_max, decimal_max_256, implicit_default, is_negative_number, store, store_text};

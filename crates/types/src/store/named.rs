@@ -1,11 +1,7 @@
 //! Values of ENUM, SET, YEAR and BIT columns.
 
 use super::{StoreFault, Unfit, number, text};
-use crate::{
-    Decimal, MemberList, Value,
-    decimal::{div_round, pow10},
-    temporal,
-};
+use crate::{MemberList, Value, temporal};
 
 /// YEAR values below this one are of the years from 2000 on, those up to [`SHORT_YEAR_MAX`] of the years before.
 const YEAR_OF_2000: i128 = 70;
@@ -86,7 +82,7 @@ pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
             Value::Date(today) => Some(today),
             _ => None,
         },
-        Value::Decimal(d) => return full_year(pow10(d.scale.into()).map_or(0, |unit| div_round(d.unscaled, unit))),
+        Value::Decimal(d) => return full_year(d.round().to_i128().unwrap_or(i128::MAX)),
         number => return full_year(truncated(number)),
     };
     let out_of_range = Unfit::new(StoreFault::OutOfRange, 0);
@@ -116,13 +112,10 @@ pub fn bit_text(bytes: &[u8], width: u8) -> Result<u64, Unfit<u64>> {
 /// The bits of a number; of a negative one all 64.
 pub fn bit_number(value: &Value, width: u8) -> Result<u64, Unfit<u64>> {
     let number = match value {
-        Value::Decimal(Decimal { unscaled, scale }) => {
-            let whole = pow10((*scale).into()).map_or(0, |unit| div_round(*unscaled, unit));
-            if whole > u64::MAX.into() || whole < i64::MIN.into() {
-                return Err(Unfit::new(StoreFault::OutOfRange, bits_max(width)));
-            }
-            whole
-        }
+        Value::Decimal(d) => match d.round().to_i128() {
+            Some(whole) if whole <= u64::MAX.into() && whole >= i64::MIN.into() => whole,
+            _ => return Err(Unfit::new(StoreFault::OutOfRange, bits_max(width))),
+        },
         other => truncated(other),
     };
     fitting_bits(number as u64, width)
@@ -143,7 +136,7 @@ fn truncated(value: &Value) -> i128 {
         Value::Bool(b) => i128::from(*b),
         Value::Int(i) => i128::from(*i),
         Value::UInt(u) => i128::from(*u),
-        Value::Decimal(d) => pow10(d.scale.into()).map_or(0, |unit| d.unscaled / unit),
+        Value::Decimal(d) => d.cut(0).narrow().unwrap_or(i128::MAX),
         Value::Float(x) => *x as i64 as i128,
         Value::Double(x) => *x as i64 as i128,
         _ => 0,

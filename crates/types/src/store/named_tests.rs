@@ -1,5 +1,5 @@
 use super::*;
-use crate::Collation;
+use crate::{Collation, Decimal};
 use StoreFault::{Incorrect, OutOfRange, TooLong, Truncated};
 
 fn unfit(fault: StoreFault, instead: u64) -> Result<u64, Unfit<u64>> {

@@ -2,18 +2,46 @@
 //! number beyond its range is the nearest in it, and what stands behind a number does not belong to it.
 
 use super::{StoreFault, Unfit};
-use crate::{FloatDigits, decimal::pow10};
+use crate::{
+    FloatDigits,
+    decimal::{div_round, pow10, rescale_256},
+};
+use arrow_buffer::i256;
+use std::ops::RangeInclusive;
 
 /// An exact number read from text: `negative`, digits, and what was left.
 struct Number {
     negative: bool,
-    /// `None`: more than 38 digits.
-    unscaled: Option<u128>,
+    /// The number without its sign and point: its first digits, as many as there is room for.
+    unscaled: Magnitude,
     scale: i32,
     /// Digits in all; 0: not a number.
     digits: usize,
     /// Something other than spaces stands behind it.
     rest: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Magnitude {
+    Narrow(i128),
+    Wide(i256),
+}
+
+impl Magnitude {
+    /// The number with one digit more; `None` if there is no room for it.
+    fn push(self, digit: u8) -> Option<Magnitude> {
+        // Room for the digit by which a number is rounded up.
+        const NARROW_MAX: i128 = 10i128.pow(36);
+        let (ten, digit) = (i256::from_i128(10), i128::from(digit));
+        let push = |wide: i256| wide.wrapping_mul(ten).wrapping_add(i256::from_i128(digit));
+        match self {
+            Magnitude::Narrow(n) if n < NARROW_MAX => Some(Magnitude::Narrow(n * 10 + digit)),
+            Magnitude::Narrow(n) => Some(Magnitude::Wide(push(i256::from_i128(n)))),
+            // 10^75: the unsigned bits above are those of a number that is larger.
+            Magnitude::Wide(wide) if wide.to_parts().1 < 1 << 121 => Some(Magnitude::Wide(push(wide))),
+            Magnitude::Wide(_) => None,
+        }
+    }
 }
 
 /// Reads `[spaces][+-]digits[.digits][e[+-]digits][spaces]`.
@@ -24,14 +52,16 @@ fn read_number(text: &[u8]) -> Number {
         Some(b'+') => (false, 1),
         _ => (false, 0),
     };
-    let mut number = Number { negative, unscaled: Some(0), scale: 0, digits: 0, rest: false };
+    let mut number = Number { negative, unscaled: Magnitude::Narrow(0), scale: 0, digits: 0, rest: false };
     let mut point = false;
     while let Some(b) = text.get(at) {
         match b {
             b'0'..=b'9' => {
                 number.digits += 1;
-                number.scale += point as i32;
-                number.unscaled = number.unscaled.and_then(|n| n.checked_mul(10)?.checked_add((b - b'0') as u128));
+                match number.unscaled.push(b - b'0') {
+                    Some(longer) => (number.unscaled, number.scale) = (longer, number.scale + point as i32),
+                    None => number.scale -= !point as i32,
+                }
             }
             b'.' if !point => point = true,
             _ => break,
@@ -57,25 +87,32 @@ fn read_number(text: &[u8]) -> Number {
 }
 
 impl Number {
-    /// The number times 10^scale, rounded half away from zero, and whether digits were lost. `None`: too large.
-    fn rescale(&self, scale: i32) -> Option<(i128, bool)> {
-        let unscaled = self.unscaled?;
-        let (value, lost) = if unscaled == 0 {
-            (0, false)
+    /// The number times 10^scale, rounded half away from zero. `None`: it does not fit 128 bits.
+    fn rescale(&self, scale: i32) -> Option<i128> {
+        let Magnitude::Narrow(unscaled) = self.unscaled else { return self.rescale_256(scale)?.to_i128() };
+        let value = if unscaled == 0 {
+            0
         } else if scale >= self.scale {
-            (unscaled.checked_mul(pow10((scale - self.scale) as u32)? as u128)?, false)
+            unscaled.checked_mul(pow10((scale - self.scale) as u32)?)?
         } else {
-            match pow10((self.scale - scale) as u32) {
-                Some(power) => {
-                    let power = power as u128;
-                    let (q, r) = (unscaled / power, unscaled % power);
-                    (q + (r >= power - r) as u128, r > 0)
-                }
-                None => (0, true),
-            }
+            pow10((self.scale - scale) as u32).map_or(0, |power| div_round(unscaled, power))
         };
-        let value = i128::try_from(value).ok()?;
-        Some((if self.negative { -value } else { value }, lost))
+        Some(if self.negative { -value } else { value })
+    }
+
+    /// As [`Number::rescale`], in 256 bits.
+    fn rescale_256(&self, scale: i32) -> Option<i256> {
+        let unscaled = match self.unscaled {
+            Magnitude::Narrow(n) => i256::from_i128(n),
+            Magnitude::Wide(n) => n,
+        };
+        let unscaled = if self.negative { unscaled.wrapping_neg() } else { unscaled };
+        // Only the distance matters: one of the two is zero.
+        let distance = |n: i32| u8::try_from(n).unwrap_or(u8::MAX);
+        match scale >= self.scale {
+            true => rescale_256(unscaled, 0, distance(scale - self.scale)),
+            false => rescale_256(unscaled, distance(self.scale - scale), 0),
+        }
     }
 }
 
@@ -107,7 +144,7 @@ fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> 
         return Err(Unfit::new(StoreFault::Incorrect("integer"), 0));
     }
     match number.rescale(0) {
-        Some((n, _)) if min <= n && n <= max => {
+        Some(n) if min <= n && n <= max => {
             if number.rest {
                 Err(Unfit::new(StoreFault::Truncated, n))
             } else {
@@ -144,18 +181,26 @@ pub fn decimal(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
 #[cold]
 fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
     let number = read_number(text);
-    if number.digits == 0 {
-        return Err(Unfit::new(StoreFault::Incorrect("decimal"), 0));
-    }
-    match number.rescale(scale as i32) {
-        Some((n, _)) if n.abs() <= max => {
-            if number.rest {
-                Err(Unfit::new(StoreFault::Incorrect("decimal"), n))
-            } else {
-                Ok(n)
-            }
-        }
-        _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { -max } else { max })),
+    fitted_decimal(&number, number.rescale(scale as i32), -max..=max)
+}
+
+/// A decimal with `scale` digits behind the point and unscaled value up to `max`. More digits are rounded.
+pub fn decimal_256(text: &[u8], scale: u8, max: i256) -> Result<i256, Unfit<i256>> {
+    let number = read_number(text);
+    fitted_decimal(&number, number.rescale_256(scale as i32), max.wrapping_neg()..=max)
+}
+
+/// The number that was read, if it is one and in range; `unscaled`: at the column's scale.
+fn fitted_decimal<T: PartialOrd + Copy + Default>(
+    number: &Number,
+    unscaled: Option<T>,
+    range: RangeInclusive<T>,
+) -> Result<T, Unfit<T>> {
+    match unscaled {
+        _ if number.digits == 0 => Err(Unfit::new(StoreFault::Incorrect("decimal"), T::default())),
+        Some(n) if range.contains(&n) && number.rest => Err(Unfit::new(StoreFault::Incorrect("decimal"), n)),
+        Some(n) if range.contains(&n) => Ok(n),
+        _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { *range.start() } else { *range.end() })),
     }
 }
 

@@ -4,11 +4,12 @@ use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
     Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
     cast::{cast, cast_dated, int_range, moment, to_double},
-    decimal::pow10,
-    sql_type::DECIMAL_MAX_STORED_PRECISION,
+    decimal::{NARROW_DIGITS_MAX, pow10, pow10_256},
+    sql_type::DECIMAL128_MAX_PRECISION,
     temporal::{DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
 };
+use arrow_buffer::i256;
 
 /// The properties of a column that storing a value depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,6 +77,10 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             let (min, max) = int_range(width, unsigned);
             let value = |n: i128| if unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
             number::integer(bytes, min, max).map(value).map_err(|unfit| unfit.map(value))
+        }
+        SqlType::Decimal { precision, scale } if precision > DECIMAL128_MAX_PRECISION => {
+            let value = |n: i256| Value::Decimal(Decimal::wide(n, scale));
+            number::decimal_256(bytes, scale, decimal_max_256(precision)).map(value).map_err(|unfit| unfit.map(value))
         }
         SqlType::Decimal { precision, scale } => {
             let value = |n: i128| Value::Decimal(Decimal::new(n, scale));
@@ -151,9 +156,7 @@ fn unsigned(stored: Result<u64, Unfit<u64>>) -> Result<Value, Unfit<Value>> {
 fn number_text(value: &Value, ty: SqlType) -> String {
     let number = match value {
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) if ty.is_integer() => cast(value, SqlType::BIGINT).0,
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
-            cast(value, SqlType::decimal(DECIMAL_MAX_STORED_PRECISION as u32, 6)).0
-        }
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => cast(value, SqlType::decimal(NARROW_DIGITS_MAX, 6)).0,
         Value::Float(x) => Value::Double(*x as f64),
         other => other.clone(),
     };
@@ -219,9 +222,14 @@ fn shown_digits(value: &Value) -> u8 {
     }
 }
 
-/// Largest unscaled value of a decimal type.
+/// Largest unscaled value of a decimal type of up to 38 digits.
 pub fn decimal_max(precision: u8) -> i128 {
-    pow10(precision.min(DECIMAL_MAX_STORED_PRECISION) as u32).map_or(i128::MAX, |p| p - 1)
+    pow10(precision as u32).map_or(i128::MAX, |p| p - 1)
+}
+
+/// Largest unscaled value of a decimal type.
+pub fn decimal_max_256(precision: u8) -> i256 {
+    pow10_256(precision as u32).map_or(i256::MAX, |p| p.wrapping_sub(i256::ONE))
 }
 
 /// The implicit default of a NOT NULL column, which IGNORE stores for a NULL (manual 13.6). `None` for types that no

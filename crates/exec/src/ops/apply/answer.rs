@@ -5,7 +5,7 @@ use crate::{arrow_value::value_at, expr::compare::common_type};
 use arrow_array::{ArrayRef, RecordBatch};
 use muster_algebra::{CompareOp, Quantifier, SubqueryKind};
 use muster_eval::compare::compare;
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, cast_from};
+use muster_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlType, Value, cast_from};
 
 /// The rows of one run, reduced to what decides.
 pub struct Answer {
@@ -155,15 +155,13 @@ fn negate_if(negated: bool, truth: Option<bool>) -> Value {
 
 /// Bytes that are equal exactly if the values are, compared as `compared`; `None` for NULL.
 fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Part {
-    let number = |unscaled: i128, scale: u8| {
-        let (mut unscaled, mut scale) = (unscaled, scale);
-        while scale > 0 && unscaled % 10 == 0 {
-            (unscaled, scale) = (unscaled / 10, scale - 1);
-        }
-        let mut bytes = unscaled.to_le_bytes().to_vec();
-        bytes.push(scale);
+    let decimal = |d: Decimal| {
+        let shortest = d.without_zeros();
+        let mut bytes = shortest.unscaled().to_le_bytes().to_vec();
+        bytes.push(shortest.scale);
         bytes
     };
+    let number = |unscaled: i128, scale: u8| decimal(Decimal::new(unscaled, scale));
     let exact = matches!(compared, SqlType::Int { .. } | SqlType::Bool | SqlType::Decimal { .. });
     Some(
         match value {
@@ -171,7 +169,7 @@ fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Part {
             Value::Bool(b) if exact => number(*b as i128, 0),
             Value::Int(i) if exact => number(*i as i128, 0),
             Value::UInt(u) if exact => number(*u as i128, 0),
-            Value::Decimal(d) if exact => number(d.unscaled, d.scale),
+            Value::Decimal(d) if exact => decimal(*d),
             other => match cast_from(other, Some(ty), compared).0 {
                 Value::Null => return None,
                 Value::Float(x) => (x as f64 + 0.0).to_bits().to_le_bytes().to_vec(),
@@ -183,7 +181,7 @@ fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Part {
                 Value::Bool(b) => number(b as i128, 0),
                 Value::Int(i) => number(i as i128, 0),
                 Value::UInt(u) => number(u as i128, 0),
-                Value::Decimal(d) => number(d.unscaled, d.scale),
+                Value::Decimal(d) => decimal(d),
             },
         }
         .into(),

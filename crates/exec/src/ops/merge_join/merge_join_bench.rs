@@ -110,7 +110,7 @@ fn joins_beside_datafusion() {
 fn groups_in_order_beside_hashing() {
     let input = input(4);
     let plan = || {
-        let function = crate::agg::function(crate::agg::Kind::ExactSum { scale: 0 });
+        let function = crate::agg::function(crate::agg::Kind::ExactSum(DataType::Decimal128(38, 0)));
         let sum = AggregateExprBuilder::new(function, vec![Arc::new(Column::new("a", 1)) as _]);
         let sum = Arc::new(sum.schema(schema()).alias("s").build().unwrap());
         let by = PhysicalGroupBy::new_single(vec![(key(), "k".to_string())]);

@@ -115,7 +115,7 @@ impl Binder<'_> {
         let folded = match item.as_literal() {
             Some(Value::Null) => Some(Value::Null),
             Some(Value::Int(i)) => i.checked_neg().map(Value::Int),
-            Some(Value::Decimal(d)) => Some(Value::Decimal(muster_types::Decimal::new(-d.unscaled, d.scale))),
+            Some(Value::Decimal(d)) => Some(Value::Decimal(d.negated())),
             Some(Value::Double(x)) => Some(Value::Double(-x)),
             _ => None,
         };

@@ -8,8 +8,7 @@ use crate::{
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION,
-    temporal::datetime_parts,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_PRECISION, temporal::datetime_parts,
 };
 use sqlparser::ast;
 
@@ -145,7 +144,7 @@ impl Binder<'_> {
             Some(digits) => {
                 let whole = digits.iter().map(|(p, s)| u32::from(p - s)).max().unwrap_or(0);
                 let scale = digits.iter().map(|(_, s)| u32::from(*s)).max().unwrap_or(0);
-                if whole + scale <= u32::from(DECIMAL_MAX_STORED_PRECISION) {
+                if whole + scale <= u32::from(DECIMAL_MAX_PRECISION) {
                     SqlType::decimal(whole + scale, scale)
                 } else {
                     SqlType::Double

@@ -15,11 +15,12 @@ fn text(length: u32, collation: Collation) -> SqlType {
 }
 
 /// The types of columns that keys are made of.
-const KEY_TYPES: [SqlType; 7] = [
+const KEY_TYPES: [SqlType; 8] = [
     SqlType::INT,
     SqlType::BIGINT_UNSIGNED,
     SqlType::Decimal { precision: 12, scale: 2 },
     SqlType::Decimal { precision: 30, scale: 4 },
+    SqlType::Decimal { precision: 65, scale: 30 },
     SqlType::Double,
     SqlType::Date,
     SqlType::Bytes { kind: BytesKind::VarBinary, length: 40 },

@@ -57,7 +57,7 @@ pub(crate) fn part(schema: &TableSchema, part: &KeyPart, value: &Value) -> Part 
         (Value::Text(text), SqlType::Text { collation, .. }) => Some(Ranked::String(collation.sort_key(&text))),
         (Value::Bytes(bytes), _) => Some(Ranked::String(bytes)),
         (Value::Double(x), _) => Some(Ranked::Double(x)),
-        (Value::Decimal(x), _) => Some(Ranked::Number(x.unscaled)),
+        (Value::Decimal(x), _) => x.narrow().map(Ranked::Number),
         (Value::UInt(x), _) => Some(Ranked::Number(i128::from(x))),
         (Value::Int(x), _) => Some(Ranked::Number(i128::from(x))),
         (Value::Date(x), _) => Some(Ranked::Number(i128::from(x))),

@@ -9,6 +9,7 @@ use crate::tree::{
     },
 };
 use crate::{Result, StorageError, key::KeyRow};
+use arrow_buffer::i256;
 use muster_types::Value;
 
 /// A row of a tree, as values of the stored columns and in the form that its leaf needs.
@@ -102,6 +103,9 @@ impl KeyRow for CellRow<'_> {
     }
     fn wide(&self, column: usize) -> i128 {
         if let Cell::Wide(value) = self.0[column] { value } else { 0 }
+    }
+    fn wide256(&self, column: usize) -> i256 {
+        if let Cell::Wide256(value) = self.0[column] { value } else { i256::ZERO }
     }
     fn bytes(&self, column: usize) -> &[u8] {
         if let Cell::Bytes(value) = self.0[column] { value } else { &[] }

@@ -6,6 +6,7 @@ use crate::{
     key::{KeyRow, cut_bytes, cut_text, int_of},
 };
 use arrow_array::{Array, ArrayRef, cast::AsArray, types::*};
+use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use muster_types::{Decimal, SqlType, Value};
 use std::ops::Range;
@@ -27,6 +28,7 @@ pub struct ColumnBlock {
 pub enum BlockValues {
     Int(Vec<i64>),
     Wide(Vec<i128>),
+    Wide256(Vec<i256>),
     /// `ends[i]`: where value i ends in the heap.
     Bytes {
         ends: Vec<u32>,
@@ -40,6 +42,7 @@ pub enum Cell<'v> {
     Null,
     Int(i64),
     Wide(i128),
+    Wide256(i256),
     Bytes(&'v [u8]),
 }
 
@@ -49,10 +52,11 @@ pub fn cell<'v>(column: &StoredColumn, value: &'v Value) -> Result<Cell<'v>> {
     Ok(match (column.physical, &column.ty, value) {
         (_, _, Value::Null) => Cell::Null,
         (_, SqlType::Decimal { precision, scale }, Value::Decimal(d)) => {
-            let d = d.rescale(*scale).filter(|r| r == d && r.precision() <= *precision).ok_or_else(wrong)?;
+            let d = d.rescale(*scale).filter(|r| r == d && r.fits(*precision)).ok_or_else(wrong)?;
             match column.physical {
-                Physical::Wide => Cell::Wide(d.unscaled),
-                _ => Cell::Int(d.unscaled as i64),
+                Physical::Wide256 => Cell::Wide256(d.unscaled()),
+                Physical::Wide => Cell::Wide(d.narrow().ok_or_else(wrong)?),
+                _ => Cell::Int(d.narrow().ok_or_else(wrong)? as i64),
             }
         }
         (_, SqlType::Float, Value::Float(x)) => Cell::Int(x.to_bits() as i64),
@@ -89,6 +93,7 @@ impl ColumnBlock {
         let values = match physical {
             Physical::Int { .. } => BlockValues::Int(Vec::new()),
             Physical::Wide => BlockValues::Wide(Vec::new()),
+            Physical::Wide256 => BlockValues::Wide256(Vec::new()),
             Physical::Bytes { .. } => BlockValues::Bytes { ends: Vec::new(), heap: Vec::new() },
         };
         ColumnBlock { values, valid: Vec::new(), overflow: Vec::new() }
@@ -98,6 +103,7 @@ impl ColumnBlock {
         match &self.values {
             BlockValues::Int(v) => v.len(),
             BlockValues::Wide(v) => v.len(),
+            BlockValues::Wide256(v) => v.len(),
             BlockValues::Bytes { ends, .. } => ends.len(),
         }
     }
@@ -134,6 +140,14 @@ impl ColumnBlock {
     }
 
     #[inline]
+    pub fn wide256(&self, row: usize) -> i256 {
+        match &self.values {
+            BlockValues::Wide256(v) => v[row],
+            _ => i256::ZERO,
+        }
+    }
+
+    #[inline]
     pub fn bytes(&self, row: usize) -> &[u8] {
         match &self.values {
             BlockValues::Bytes { ends, heap } => {
@@ -158,6 +172,13 @@ impl ColumnBlock {
         }
     }
 
+    pub fn push_wide256(&mut self, value: i256) {
+        if let BlockValues::Wide256(v) = &mut self.values {
+            v.push(value);
+            self.note_flags(true, false);
+        }
+    }
+
     pub fn push_bytes(&mut self, value: &[u8], overflow: bool) {
         if let BlockValues::Bytes { ends, heap } = &mut self.values {
             heap.extend_from_slice(value);
@@ -170,6 +191,7 @@ impl ColumnBlock {
         match &mut self.values {
             BlockValues::Int(v) => v.push(0),
             BlockValues::Wide(v) => v.push(0),
+            BlockValues::Wide256(v) => v.push(i256::ZERO),
             BlockValues::Bytes { ends, heap } => ends.push(heap.len() as u32),
         }
         self.note_flags(false, false);
@@ -201,6 +223,7 @@ impl ColumnBlock {
         match &from.values {
             BlockValues::Int(v) => self.push_int(v[row]),
             BlockValues::Wide(v) => self.push_wide(v[row]),
+            BlockValues::Wide256(v) => self.push_wide256(v[row]),
             BlockValues::Bytes { .. } => self.push_bytes(from.bytes(row), from.is_overflow(row)),
         }
     }
@@ -211,6 +234,7 @@ impl ColumnBlock {
             Cell::Null => self.push_null(),
             Cell::Int(x) => self.push_int(x),
             Cell::Wide(x) => self.push_wide(x),
+            Cell::Wide256(x) => self.push_wide256(x),
             Cell::Bytes(bytes) => self.push_bytes(bytes, false),
         }
         Ok(())
@@ -248,10 +272,7 @@ impl ColumnBlock {
             DataType::Timestamp(TimeUnit::Microsecond, _) => ints!(TimestampMicrosecondType, |x| *x),
             DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType, |x| *x),
             DataType::Decimal64(..) => ints!(Decimal64Type, |x| *x),
-            DataType::Decimal128(..) => match &mut self.values {
-                BlockValues::Wide(v) => v.extend_from_slice(&array.as_primitive::<Decimal128Type>().values()[rows]),
-                _ => return Err(wrong_array(array)),
-            },
+            DataType::Decimal128(..) | DataType::Decimal256(..) => self.append_decimals(array, rows)?,
             DataType::Boolean => match &mut self.values {
                 BlockValues::Int(v) => v.extend(rows.map(|i| array.as_boolean().value(i) as i64)),
                 _ => return Err(wrong_array(array)),
@@ -292,6 +313,20 @@ impl ColumnBlock {
         Ok(())
     }
 
+    /// Appends decimals beyond 18 digits.
+    fn append_decimals(&mut self, array: &dyn Array, rows: Range<usize>) -> Result<()> {
+        match (&mut self.values, array.data_type()) {
+            (BlockValues::Wide(v), DataType::Decimal128(..)) => {
+                v.extend_from_slice(&array.as_primitive::<Decimal128Type>().values()[rows]);
+            }
+            (BlockValues::Wide256(v), DataType::Decimal256(..)) => {
+                v.extend_from_slice(&array.as_primitive::<Decimal256Type>().values()[rows]);
+            }
+            _ => return Err(wrong_array(array)),
+        }
+        Ok(())
+    }
+
     fn append_bytes<'a>(&mut self, values: impl Iterator<Item = &'a [u8]>) {
         if let BlockValues::Bytes { ends, heap } = &mut self.values {
             for value in values {
@@ -308,6 +343,7 @@ impl ColumnBlock {
                 match &mut self.values {
                     BlockValues::Int(v) => v[row] = 0,
                     BlockValues::Wide(v) => v[row] = 0,
+                    BlockValues::Wide256(v) => v[row] = i256::ZERO,
                     BlockValues::Bytes { .. } => {}
                 }
             }
@@ -320,6 +356,7 @@ impl ColumnBlock {
         match (&mut self.values, &from.values) {
             (BlockValues::Int(to), BlockValues::Int(v)) => to.extend_from_slice(&v[rows.clone()]),
             (BlockValues::Wide(to), BlockValues::Wide(v)) => to.extend_from_slice(&v[rows.clone()]),
+            (BlockValues::Wide256(to), BlockValues::Wide256(v)) => to.extend_from_slice(&v[rows.clone()]),
             (BlockValues::Bytes { ends, heap }, BlockValues::Bytes { ends: from_ends, heap: from_heap }) => {
                 if !rows.is_empty() {
                     let start = if rows.start == 0 { 0 } else { from_ends[rows.start - 1] };
@@ -354,6 +391,7 @@ impl ColumnBlock {
         match &mut self.values {
             BlockValues::Int(v) => drop(v.drain(..count)),
             BlockValues::Wide(v) => drop(v.drain(..count)),
+            BlockValues::Wide256(v) => drop(v.drain(..count)),
             BlockValues::Bytes { ends, heap } => {
                 if count > 0 {
                     let cut = ends[count - 1];
@@ -388,6 +426,7 @@ impl ColumnBlock {
             | SqlType::Bit { .. } => Value::UInt(self.int(row) as u64),
             SqlType::Decimal { scale, .. } => match &self.values {
                 BlockValues::Wide(v) => Value::Decimal(Decimal::new(v[row], scale)),
+                BlockValues::Wide256(v) => Value::Decimal(Decimal::wide(v[row], scale)),
                 _ => Value::Decimal(Decimal::new(self.int(row) as i128, scale)),
             },
             SqlType::Float => Value::Float(f32::from_bits(self.int(row) as u32)),
@@ -487,6 +526,9 @@ impl KeyRow for BlockRow<'_> {
     }
     fn wide(&self, column: usize) -> i128 {
         self.block.columns[column].wide(self.row)
+    }
+    fn wide256(&self, column: usize) -> i256 {
+        self.block.columns[column].wide256(self.row)
     }
     fn bytes(&self, column: usize) -> &[u8] {
         self.block.columns[column].bytes(self.row)

@@ -5,7 +5,10 @@ use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, enum_bytes, int_bytes},
 };
-use muster_types::{SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
+use muster_types::{
+    SqlType, Value,
+    sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
+};
 use std::borrow::Cow;
 
 /// How a value lies in a page. See "Stored columns" in `docs/format.md`.
@@ -15,6 +18,8 @@ pub enum Physical {
     Int { width: usize, signed: bool },
     /// 16-byte integers.
     Wide,
+    /// 32-byte integers.
+    Wide256,
     /// Strings; `text`: UTF-8.
     Bytes { text: bool },
 }
@@ -26,7 +31,8 @@ impl Physical {
             SqlType::Null | SqlType::Bool => int(1, true),
             SqlType::Int { width, unsigned } => int(int_bytes(width), !unsigned),
             SqlType::Decimal { precision, .. } if precision <= DECIMAL64_MAX_PRECISION => int(8, true),
-            SqlType::Decimal { .. } => Physical::Wide,
+            SqlType::Decimal { precision, .. } if precision <= DECIMAL128_MAX_PRECISION => Physical::Wide,
+            SqlType::Decimal { .. } => Physical::Wide256,
             SqlType::Float => int(4, false),
             SqlType::Double => int(8, false),
             SqlType::Date => int(4, true),

@@ -123,6 +123,7 @@ impl Limits {
             limits.fixed += match column.physical {
                 Physical::Int { width, .. } => width,
                 Physical::Wide => 16,
+                Physical::Wide256 => 32,
                 Physical::Bytes { .. } => {
                     limits.strings.push((i, layout.is_key_column(i)));
                     4

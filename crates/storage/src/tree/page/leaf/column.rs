@@ -12,6 +12,7 @@ use crate::tree::page::{
     block::{BlockValues, ColumnBlock},
     layout::Physical,
 };
+use arrow_buffer::i256;
 
 /// NULLs of a minipage.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +123,8 @@ pub enum Data<'a> {
     },
     WideConstant(i128),
     Wide(&'a [u8]),
+    Wide256Constant(i256),
+    Wide256(&'a [u8]),
     BytesConstant(&'a [u8]),
     /// All rows have `width` bytes.
     BytesFixed {
@@ -305,6 +308,22 @@ impl<'a> Column<'a> {
     }
 
     #[inline]
+    pub fn wide256(&self, row: usize) -> i256 {
+        let row = match self.place(row) {
+            Outside::Base(row) => row,
+            Outside::Record(place, record) => return place.wide256(record),
+            Outside::Patch(value) => return value.wide256(),
+        };
+        match self.data {
+            Data::Wide256Constant(x) => x,
+            Data::Wide256(data) => {
+                data[32 * row..].first_chunk().map_or(i256::ZERO, |bytes| i256::from_le_bytes(*bytes))
+            }
+            _ => i256::ZERO,
+        }
+    }
+
+    #[inline]
     pub fn bytes(&self, row: usize) -> &'a [u8] {
         if row >= self.base_rows {
             // A row of the base that a patch leads to may not have been checked.
@@ -371,6 +390,7 @@ impl<'a> Column<'a> {
         match physical {
             Physical::Int { .. } => to.push_int(self.int(row)),
             Physical::Wide => to.push_wide(self.wide(row)),
+            Physical::Wide256 => to.push_wide256(self.wide256(row)),
             Physical::Bytes { .. } => to.push_bytes(self.bytes(row), self.is_overflow(row)),
         }
     }

@@ -13,9 +13,10 @@ use crate::{
     tree::page::{block::OverflowPointer, layout::Physical},
 };
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal64Array, Decimal128Array, DictionaryArray, NullArray, PrimitiveArray, types::*,
+    ArrayRef, BooleanArray, Decimal64Array, Decimal128Array, Decimal256Array, DictionaryArray, NullArray,
+    PrimitiveArray, types::*,
 };
-use arrow_buffer::{BooleanBuffer, NullBufferBuilder, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, NullBufferBuilder, ScalarBuffer, i256};
 use arrow_schema::DataType;
 use muster_types::SqlType;
 use std::{ops::Range, sync::Arc};
@@ -72,6 +73,7 @@ enum SinkValues {
     F32(Vec<f32>),
     F64(Vec<f64>),
     I128(Vec<i128>),
+    I256(Vec<i256>),
     Bool(Vec<bool>),
     Views(Views),
     Codes(Box<Codes>),
@@ -92,6 +94,7 @@ macro_rules! each_value {
             SinkValues::F32($out) => $do,
             SinkValues::F64($out) => $do,
             SinkValues::I128($out) => $do,
+            SinkValues::I256($out) => $do,
             SinkValues::Bool($out) => $do,
             SinkValues::Views(views) => {
                 let $out = &mut views.views;
@@ -120,6 +123,7 @@ impl ColumnSink {
             DataType::Float32 => SinkValues::F32(Vec::with_capacity(rows)),
             DataType::Float64 => SinkValues::F64(Vec::with_capacity(rows)),
             DataType::Decimal128(..) => SinkValues::I128(Vec::with_capacity(rows)),
+            DataType::Decimal256(..) => SinkValues::I256(Vec::with_capacity(rows)),
             DataType::Boolean | DataType::Null => SinkValues::Bool(Vec::with_capacity(rows)),
             DataType::Utf8View | DataType::BinaryView => SinkValues::Views(Views::with_capacity(rows)),
             _ => SinkValues::I64(Vec::with_capacity(rows)),
@@ -187,6 +191,7 @@ impl ColumnSink {
                 Data::WideConstant(x) => out.resize(out.len() + rows.len(), x),
                 _ => out.extend(rows.iter().map(|row| column.wide(row))),
             },
+            SinkValues::I256(out) => out.extend(rows.iter().map(|row| column.wide256(row))),
             SinkValues::Views(out) => {
                 let text = matches!(self.ty, SqlType::Text { .. });
                 out.append(column, rows, text, overflow)?;
@@ -250,6 +255,7 @@ impl ColumnSink {
             SinkValues::F64(out) => out[place] = f64::from_bits(int() as u64),
             SinkValues::Bool(out) => out[place] = int() != 0,
             SinkValues::I128(out) => out[place] = column.wide(row),
+            SinkValues::I256(out) => out[place] = column.wide256(row),
             SinkValues::Views(out) => out.views[place] = out.of_row(column, row, self.ty.is_text(), overflow)?,
             SinkValues::Codes(out) => out.rows[place] = out.code_of_row(column, row, overflow)?,
         }
@@ -308,6 +314,9 @@ impl ColumnSink {
             SinkValues::F64(v) => primitive!(Float64Type, v),
             SinkValues::I128(v) => {
                 Arc::new(Decimal128Array::new(ScalarBuffer::from(v), nulls).with_data_type(arrow_type(&self.ty)))
+            }
+            SinkValues::I256(v) => {
+                Arc::new(Decimal256Array::new(ScalarBuffer::from(v), nulls).with_data_type(arrow_type(&self.ty)))
             }
             SinkValues::Bool(v) if matches!(self.ty, SqlType::Null) => Arc::new(NullArray::new(v.len())),
             SinkValues::Bool(v) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),

@@ -138,6 +138,11 @@ impl Extent {
                     self.same &= rows.clone().all(|row| column.is_null(row) || v[row] == v[first]);
                 }
             }
+            BlockValues::Wide256(v) => {
+                if let Some(first) = self.first {
+                    self.same &= rows.clone().all(|row| column.is_null(row) || v[row] == v[first]);
+                }
+            }
             BlockValues::Bytes { .. } => self.extend_bytes(column, rows),
         }
     }
@@ -185,6 +190,8 @@ impl Extent {
             }
             BlockValues::Wide(_) if self.same => (Encoding::Constant, 16, 16),
             BlockValues::Wide(_) => (Encoding::Plain, 16, n * 16),
+            BlockValues::Wide256(_) if self.same => (Encoding::Constant, 32, 32),
+            BlockValues::Wide256(_) => (Encoding::Plain, 32, n * 32),
             BlockValues::Bytes { .. } => {
                 if self.same && self.overflow == 0 {
                     let len = self.first.map_or(0, |first| column.bytes(first).len());

@@ -5,6 +5,7 @@ use crate::{
     key::{KeyCodec, KeyRow},
     tree::page::layout::TreeLayout,
 };
+use arrow_buffer::i256;
 
 impl<'a> Leaf<'a> {
     /// Columns that a key is made from, ready for one row after the other.
@@ -76,6 +77,10 @@ impl KeyRow for LeafRow<'_> {
     #[inline]
     fn wide(&self, column: usize) -> i128 {
         self.columns[column].map_or(0, |c| c.wide(self.row))
+    }
+    #[inline]
+    fn wide256(&self, column: usize) -> i256 {
+        self.columns[column].map_or(i256::ZERO, |c| c.wide256(self.row))
     }
     #[inline]
     fn bytes(&self, column: usize) -> &[u8] {

@@ -9,6 +9,7 @@ use super::{
     record::{RecordColumn, RecordLayout, int_of},
 };
 use crate::tree::page::{block::Cell, layout::Physical};
+use arrow_buffer::i256;
 
 /// Bytes of a patch's length.
 const LENGTH: usize = 2;
@@ -37,6 +38,14 @@ impl PatchedValue<'_> {
         match self.physical {
             Physical::Wide => self.bytes.try_into().map_or(0, i128::from_le_bytes),
             _ => 0,
+        }
+    }
+
+    /// 0 for columns of another class, and for NULL.
+    pub fn wide256(&self) -> i256 {
+        match self.physical {
+            Physical::Wide256 => self.bytes.try_into().map_or(i256::ZERO, i256::from_le_bytes),
+            _ => i256::ZERO,
         }
     }
 }
@@ -71,6 +80,7 @@ impl<'p> Values<'p> {
         let length = match physical {
             Physical::Int { width, .. } => width,
             Physical::Wide => 16,
+            Physical::Wide256 => 32,
             Physical::Bytes { .. } => {
                 let (length, behind) = self.rest.split_first_chunk::<2>().ok_or(TOO_SHORT)?;
                 self.rest = behind;
@@ -121,6 +131,7 @@ pub(super) fn of(
             _ if column.is_null(record) || base.is_null(row) => column.is_null(record) && base.is_null(row),
             Physical::Int { .. } => base.int(row) == column.int(record),
             Physical::Wide => base.wide(row) == column.wide(record),
+            Physical::Wide256 => base.wide256(row) == column.wide256(record),
             Physical::Bytes { .. } => {
                 base.is_overflow(row) == column.is_overflow(record)
                     && base.checked_bytes(row)? == column.checked_bytes(record)?
@@ -158,6 +169,7 @@ fn build(
         match column.physical() {
             Physical::Int { width, .. } => patch.extend_from_slice(&column.int(record).to_le_bytes()[..width]),
             Physical::Wide => patch.extend_from_slice(&column.wide(record).to_le_bytes()),
+            Physical::Wide256 => patch.extend_from_slice(&column.wide256(record).to_le_bytes()),
             Physical::Bytes { .. } => {
                 let bytes = column.checked_bytes(record)?;
                 patch.extend_from_slice(&(bytes.len() as u16).to_le_bytes());
@@ -183,6 +195,7 @@ impl RecordLayout {
                 _ if column.is_null(from) || column.is_null(to) => column.is_null(from) && column.is_null(to),
                 Physical::Int { .. } => column.int(from) == column.int(to),
                 Physical::Wide => column.wide(from) == column.wide(to),
+                Physical::Wide256 => column.wide256(from) == column.wide256(to),
                 Physical::Bytes { .. } => {
                     column.is_overflow(from) == column.is_overflow(to)
                         && column.checked_bytes(from)? == column.checked_bytes(to)?
@@ -213,6 +226,7 @@ impl RecordLayout {
                 _ if value.is_null => Cell::Null,
                 Physical::Int { .. } => Cell::Int(value.int()),
                 Physical::Wide => Cell::Wide(value.wide()),
+                Physical::Wide256 => Cell::Wide256(value.wide256()),
                 Physical::Bytes { .. } => Cell::Bytes(value.bytes),
             };
             self.put(&mut record, column.number(), cell);

@@ -21,6 +21,7 @@ use crate::{
         layout::{Physical, TreeLayout},
     },
 };
+use arrow_buffer::i256;
 
 /// A leaf page. Its directory is checked when a column is looked at, its slots when rows are.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +32,28 @@ pub struct Leaf<'a> {
     columns: usize,
     slots: Slots<'a>,
     record: &'a RecordLayout,
+}
+
+/// The data of a column of 16-byte or 32-byte integers.
+fn wide_data<'a>(
+    physical: Physical,
+    encoding: u8,
+    rows: usize,
+    take: &mut impl FnMut(usize) -> Result<&'a [u8], BadPage>,
+) -> Result<Data<'a>, BadPage> {
+    const SHORT: BadPage = BadPage("short constant");
+    let is = |wanted: Encoding| encoding == wanted as u8;
+    Ok(match physical {
+        Physical::Wide256 if is(Encoding::Constant) => {
+            Data::Wide256Constant(i256::from_le_bytes(take(32)?.try_into().map_err(|_| SHORT)?))
+        }
+        Physical::Wide256 if is(Encoding::Plain) => Data::Wide256(take(rows * 32)?),
+        Physical::Wide if is(Encoding::Constant) => {
+            Data::WideConstant(i128::from_le_bytes(take(16)?.try_into().map_err(|_| SHORT)?))
+        }
+        Physical::Wide if is(Encoding::Plain) => Data::Wide(take(rows * 16)?),
+        _ => return Err(BadPage("unknown encoding")),
+    })
 }
 
 impl<'a> Leaf<'a> {
@@ -166,6 +189,7 @@ impl<'a> Leaf<'a> {
         let empty = || match physical {
             Physical::Int { .. } => Data::IntConstant(0),
             Physical::Wide => Data::WideConstant(0),
+            Physical::Wide256 => Data::Wide256Constant(i256::ZERO),
             Physical::Bytes { .. } => Data::BytesConstant(&[]),
         };
         let records = match self.slots.is_empty() {
@@ -213,10 +237,7 @@ impl<'a> Leaf<'a> {
             (Physical::Int { width: own, signed }, e) if e == Encoding::Plain as u8 && own == width => {
                 Data::IntPlain { width, signed, data: take(rows * width)? }
             }
-            (Physical::Wide, e) if e == Encoding::Constant as u8 => {
-                Data::WideConstant(i128::from_le_bytes(take(16)?.try_into().map_err(|_| BadPage("short constant"))?))
-            }
-            (Physical::Wide, e) if e == Encoding::Plain as u8 => Data::Wide(take(rows * 16)?),
+            (Physical::Wide | Physical::Wide256, e) => wide_data(physical, e, rows, &mut take)?,
             (Physical::Bytes { .. }, e) if e == Encoding::Constant as u8 && overflow.is_none() => {
                 Data::BytesConstant(rest)
             }

@@ -10,6 +10,7 @@ use crate::{
         layout::{Physical, StoredColumn},
     },
 };
+use arrow_buffer::i256;
 
 /// Bytes of a record's length.
 const LENGTH: usize = 2;
@@ -49,6 +50,7 @@ impl RecordLayout {
             let (next, width) = match stored.physical {
                 Physical::Int { width, .. } => (&mut number, width),
                 Physical::Wide => (&mut number, 16),
+                Physical::Wide256 => (&mut number, 32),
                 Physical::Bytes { .. } => (&mut string, 1),
             };
             let physical = stored.physical;
@@ -97,6 +99,7 @@ impl RecordLayout {
                 record[place.at..place.at + width].copy_from_slice(&x.to_le_bytes()[..width]);
             }
             (Physical::Wide, Cell::Wide(x)) => record[place.at..place.at + 16].copy_from_slice(&x.to_le_bytes()),
+            (Physical::Wide256, Cell::Wide256(x)) => record[place.at..place.at + 32].copy_from_slice(&x.to_le_bytes()),
             (Physical::Bytes { .. }, value) => {
                 if let Cell::Bytes(bytes) = value {
                     record.extend_from_slice(bytes);
@@ -130,6 +133,7 @@ impl RecordLayout {
                 _ if column.is_null(row) => Cell::Null,
                 Physical::Int { .. } => Cell::Int(column.int(row)),
                 Physical::Wide => Cell::Wide(column.wide(row)),
+                Physical::Wide256 => Cell::Wide256(column.wide256(row)),
                 Physical::Bytes { .. } => Cell::Bytes(column.bytes(row)),
             };
             self.put(&mut record, number, value);
@@ -154,6 +158,7 @@ impl RecordLayout {
             _ if place.is_null(record) => column.push_null(),
             Physical::Int { .. } => column.push_int(place.int(record)),
             Physical::Wide => column.push_wide(place.wide(record)),
+            Physical::Wide256 => column.push_wide256(place.wide256(record)),
             Physical::Bytes { .. } => column.push_bytes(place.checked_bytes(record)?, place.is_overflow(record)),
         }
         Ok(())
@@ -182,6 +187,9 @@ impl KeyRow for RecordRow<'_> {
     }
     fn wide(&self, column: usize) -> i128 {
         self.layout.columns[column].wide(self.record)
+    }
+    fn wide256(&self, column: usize) -> i256 {
+        self.layout.columns[column].wide256(self.record)
     }
     fn bytes(&self, column: usize) -> &[u8] {
         self.layout.columns[column].checked_bytes(self.record).unwrap_or(&[])
@@ -222,6 +230,7 @@ impl RecordColumn {
         let width = match self.physical {
             Physical::Int { width, .. } => width,
             Physical::Wide => 16,
+            Physical::Wide256 => 32,
             Physical::Bytes { .. } => return self.checked_bytes(record).unwrap_or(&[]),
         };
         record.get(self.at..self.at + width).unwrap_or(&[])
@@ -265,6 +274,15 @@ impl RecordColumn {
             Some(bytes) => (le_int::<8>(bytes) as u128 | (le_int::<8>(&bytes[8..]) as u128) << 64) as i128,
             None => 0,
         }
+    }
+
+    #[inline]
+    pub fn wide256(&self, record: &[u8]) -> i256 {
+        if !matches!(self.physical, Physical::Wide256) {
+            return i256::ZERO;
+        }
+        let bytes = record.get(self.at..).and_then(|bytes| bytes.first_chunk());
+        bytes.map_or(i256::ZERO, |bytes| i256::from_le_bytes(*bytes))
     }
 
     /// Empty for columns of another class.

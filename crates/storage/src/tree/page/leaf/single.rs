@@ -10,6 +10,7 @@ use crate::{
     key::{KeyCodec, KeyRow},
     tree::page::layout::{Physical, TreeLayout},
 };
+use arrow_buffer::i256;
 use muster_types::{Decimal, SqlType, ValueRef};
 use std::cell::Cell;
 
@@ -39,6 +40,7 @@ impl<'a> Leaf<'a> {
             | SqlType::Bit { .. } => ValueRef::UInt(int() as u64),
             SqlType::Decimal { scale, .. } => match stored.physical {
                 Physical::Wide => ValueRef::Decimal(Decimal::new(cells.wide(row), scale)),
+                Physical::Wide256 => ValueRef::Decimal(Decimal::wide(cells.wide256(row), scale)),
                 _ => ValueRef::Decimal(Decimal::new(int().into(), scale)),
             },
             SqlType::Float => ValueRef::Float(f32::from_bits(int() as u32)),
@@ -140,6 +142,10 @@ impl KeyRow for SingleRow<'_, '_> {
     #[inline]
     fn wide(&self, column: usize) -> i128 {
         self.column(column).map_or(0, |c| c.wide(self.row))
+    }
+    #[inline]
+    fn wide256(&self, column: usize) -> i256 {
+        self.column(column).map_or(i256::ZERO, |c| c.wide256(self.row))
     }
     #[inline]
     fn bytes(&self, column: usize) -> &[u8] {

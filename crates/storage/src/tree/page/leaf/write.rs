@@ -97,6 +97,14 @@ impl Writer<'_> {
                     self.put(&v[row].to_le_bytes());
                 }
             }
+            (BlockValues::Wide256(v), Encoding::Constant) => {
+                self.put(&v[extent.first.unwrap_or(rows.start)].to_le_bytes());
+            }
+            (BlockValues::Wide256(v), _) => {
+                for row in rows {
+                    self.put(&v[row].to_le_bytes());
+                }
+            }
             (BlockValues::Bytes { .. }, Encoding::Constant) => {
                 self.put(column.bytes(extent.first.unwrap_or(rows.start)));
             }
