@@ -193,7 +193,7 @@ fn moved_by(
         Start::DateTime(start, has_clock) => (start, has_clock),
     };
     let Some(by) = interval else { return Value::Null };
-    let Some(moved) = moved(start, by) else { return overflow("datetime", warn) };
+    let Some(moved) = moved(start, by, unit) else { return overflow("datetime", warn) };
     let moved = match has_clock || !unit.keeps_dates() {
         true => Value::DateTime(moved),
         false => Value::Date(datetime_parts(moved).0),
@@ -216,8 +216,9 @@ fn overflow(what: &str, warn: &mut dyn FnMut(CastWarning)) -> Value {
 
 /// A datetime moved by an interval; `None` outside of the calendar. By days and less the days of the year 0 are the
 /// zero date, with their time of day.
-fn moved(datetime: i64, by: Interval) -> Option<i64> {
-    if by.micros == 0 {
+fn moved(datetime: i64, by: Interval, unit: IntervalUnit) -> Option<i64> {
+    use IntervalUnit::*;
+    if matches!(unit, Month | Quarter | Year | YearMonth) {
         let (date, clock) = datetime_parts(datetime);
         return Some(datetime_of(add_months(date, i32::try_from(by.months).ok()?)?, clock));
     }

@@ -84,7 +84,8 @@ impl fmt::Display for FloatDigits {
 /// `Decimal128` up to 38 and `Decimal256` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
 /// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
 /// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`,
-/// `Unsigned` -> that of its plain type.
+/// `Unsigned` -> that of its plain type. Dates and datetimes are codes there, no counts of days
+/// ([`crate::temporal::date_code`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// The type of a bare `NULL`.

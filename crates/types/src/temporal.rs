@@ -56,8 +56,8 @@ pub fn round_datetime(datetime: i64, fsp: u8) -> i64 {
     moved_datetime(datetime, rounded - clock)
 }
 
-/// Returns true if rounding a datetime to `fsp` digits would move it on to the next second, though a part of its date is
-/// zero: there is no next second of such a date.
+/// Returns true if rounding a datetime to `fsp` digits would move it on to the next second, though a part of its date
+/// is zero: there is no next second of such a date.
 pub fn rounds_beyond_zero_part(datetime: i64, fsp: u8) -> bool {
     let (date, clock) = datetime_parts(datetime);
     let fraction = clock % MICROS_PER_SECOND;

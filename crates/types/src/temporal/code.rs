@@ -1,9 +1,9 @@
 //! Date codes: the numbers that dates are kept as.
 //!
 //! The code of a date is `(year * 13 + month) * 32 + day`, so each year has 13 months (one of them zero) of 32 days
-//! (one of them zero). Dates whose month or day is zero, the zero date `0000-00-00` and days that the calendar does not have
-//! (`2001-02-31`) have codes of their own, and the order of codes is MySQL's order of dates. A datetime is the code of
-//! its date times [`MICROS_PER_DAY`], plus the microseconds since midnight.
+//! (one of them zero). Dates whose month or day is zero, the zero date `0000-00-00` and days that the calendar does not
+//! have (`2001-02-31`) have codes of their own, and the order of codes is MySQL's order of dates. A datetime is the
+//! code of its date times [`MICROS_PER_DAY`], plus the microseconds since midnight.
 //!
 //! Two codes that differ by one are not always neighbouring days. Whatever counts days or moves dates converts codes to
 //! [`Days`] or [`EpochMicros`] first.
