@@ -204,6 +204,8 @@ files! {
     update
     variables
     views
+    wide_decimals
+    wide_decimals_random
     year_bit
     zero_dates_beside
     zero_dates_compared

@@ -31,7 +31,11 @@ impl Arithmetic {
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
         let (sa, sb, sr) = self.scales;
-        let name = if self.result.is_integer() { "BIGINT" } else { "DECIMAL" };
+        let name = match self.result {
+            DataType::UInt64 => "BIGINT UNSIGNED",
+            DataType::Int64 => "BIGINT",
+            _ => "DECIMAL",
+        };
         let quotient = QuotientDigits::of(sa, sb, sr);
         let exact = |x: i256, y: i256| {
             let (a, b) = (Decimal::wide(x, sa), Decimal::wide(y, sb));
