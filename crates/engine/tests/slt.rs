@@ -152,7 +152,6 @@ files! {
     access_paths
     accounts
     as_mysql
-    result_types
     autoinc
     collations
     counters
@@ -192,6 +191,7 @@ files! {
     number_attributes
     numbers
     replace
+    result_types
     show
     stored_groups
     subqueries
