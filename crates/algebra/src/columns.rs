@@ -42,6 +42,8 @@ pub struct Columns {
     chosen: BTreeSet<ColId>,
     /// The origins of columns of views and derived tables as clients are told about them.
     shown_origins: BTreeMap<ColId, ColumnOrigin>,
+    /// Columns of the result that an outer join can make NULL.
+    null_extended: BTreeSet<ColId>,
 }
 
 impl Columns {
@@ -71,6 +73,16 @@ impl Columns {
     /// Says how many digits behind the point a floating-point column shows.
     pub fn set_decimals(&mut self, id: ColId, decimals: Option<u8>) {
         self.metas[id.0 as usize].decimals = decimals;
+    }
+
+    /// Says that an outer join can make a column of the result NULL.
+    pub fn set_null_extended(&mut self, id: ColId) {
+        self.null_extended.insert(id);
+    }
+
+    /// Returns true if a column of the result can be NULL.
+    pub fn is_nullable_result(&self, id: ColId) -> bool {
+        self.get(id).nullable || self.null_extended.contains(&id)
     }
 
     /// The origin of a column of a view or derived table as a client is told about it: the table is the view.

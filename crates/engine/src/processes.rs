@@ -109,6 +109,8 @@ pub struct SessionShared {
     pub last_insert_id: AtomicU64,
     /// True once the statement that runs has said what LAST_INSERT_ID() is (`LAST_INSERT_ID(id)`).
     pub has_said_insert_id: AtomicBool,
+    /// True while `sql_mode` has NO_BACKSLASH_ESCAPES.
+    pub no_backslash_escapes: AtomicBool,
     /// The optimizer's estimate for the last query: the bits of a number of milliseconds.
     pub last_query_cost: AtomicU64,
     /// The status variables of the connection that only the server knows (`Ssl_cipher`).
@@ -296,6 +298,7 @@ impl Registry {
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),
             has_said_insert_id: AtomicBool::new(false),
+            no_backslash_escapes: AtomicBool::new(false),
             last_query_cost: AtomicU64::new(0),
             connection_status: Mutex::default(),
         });

@@ -43,6 +43,20 @@ async fn optimizer_switches_reach_the_optimizer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_are_told_that_backslashes_escape_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut session = session(&database);
+    assert!(!session.no_backslash_escapes());
+    values(&mut session, "SET sql_mode = 'NO_BACKSLASH_ESCAPES'").await.unwrap();
+    assert!(session.no_backslash_escapes());
+    session.reset();
+    assert!(!session.no_backslash_escapes());
+    values(&mut session, "SET GLOBAL sql_mode = 'NO_BACKSLASH_ESCAPES'").await.unwrap();
+    assert!(!session.no_backslash_escapes() && fixture::session(&database, "root").no_backslash_escapes());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_prepared_statement_uses_no_table_until_it_runs() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(directory.path());

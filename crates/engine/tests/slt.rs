@@ -185,6 +185,7 @@ files! {
     invalid_dates
     joins
     last_insert_id
+    literals_and_notes
     load
     load_rows
     no_primary_key
@@ -192,7 +193,10 @@ files! {
     numbers
     replace
     result_types
+    session_variables
     show
+    sql_mode_text
+    sql_mode_values
     stored_groups
     subqueries
     switches

@@ -71,12 +71,28 @@ pub struct Warning {
 #[derive(Debug, Default)]
 pub struct Warnings {
     list: parking_lot::Mutex<Vec<Warning>>,
+    /// Divisions by zero are not warned of: `sql_mode` has no ERROR_FOR_DIVISION_BY_ZERO.
+    ignores_divisions: std::sync::atomic::AtomicBool,
 }
 
 impl Warnings {
     pub const MAX: usize = 1024;
 
+    /// Says whether divisions by zero are warned of.
+    pub fn ignore_divisions(&self, ignores: bool) {
+        self.ignores_divisions.store(ignores, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Returns true if there are no warnings of this number.
+    pub fn ignores(&self, code: muster_types::ErrorCode) -> bool {
+        code == muster_types::ErrorCode::DivisionByZero
+            && self.ignores_divisions.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     pub fn push(&self, code: muster_types::ErrorCode, message: impl Into<String>) {
+        if self.ignores(code) {
+            return;
+        }
         let mut list = self.list.lock();
         if list.len() < Self::MAX {
             list.push(Warning { code, message: message.into() });

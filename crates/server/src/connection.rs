@@ -241,6 +241,7 @@ impl Connection {
             let status = session.transaction_status();
             flags.set(StatusFlags::SERVER_STATUS_AUTOCOMMIT, status.autocommit);
             flags.set(StatusFlags::SERVER_STATUS_IN_TRANS, status.in_transaction);
+            flags.set(StatusFlags::SERVER_STATUS_NO_BACKSLASH_ESCAPES, session.no_backslash_escapes());
             flags.set(StatusFlags::SERVER_STATUS_IN_TRANS_READONLY, status.in_transaction && status.read_only);
         }
         reply::Status { flags, warnings: 0 }

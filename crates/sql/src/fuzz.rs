@@ -1,14 +1,17 @@
 //! Parses and binds any text that a client sends as SQL; the worst outcome is an error. Called by the suite with random
 //! statements, and by `fuzz/`.
 
-use muster_types::charset::Charset;
+use muster_types::{SqlModes, charset::Charset};
 
-/// Reads the bytes as a client's statements, in the character sets that differ, and parses each of them.
+/// Reads the bytes as a client's statements, in the character sets that differ, and parses each of them in the default
+/// `sql_mode` and under the modes of the parser.
 pub fn sql_parser(bytes: &[u8]) {
     for charset in [Charset::Utf8mb4, Charset::Latin1] {
-        let Ok(text) = crate::statement_text(charset, bytes) else { continue };
-        for statement in crate::split(&text) {
-            let _ = crate::parse(statement);
+        for modes in [SqlModes::NONE, SqlModes::OF_PARSING] {
+            let Ok(text) = crate::statement_text(charset, bytes, modes) else { continue };
+            for statement in crate::split_under(&text, modes) {
+                let _ = crate::parse_under(statement, modes);
+            }
         }
     }
 }
@@ -58,6 +61,8 @@ mod tests {
         "NULL ",
         "BETWEEN ",
         "AND ",
+        "|| ",
+        "COUNT ",
         "LIKE ",
         "_binary ",
         "_latin1 ",

@@ -27,5 +27,5 @@ pub use bind::{
     bind_constant, bind_delete, bind_insert, bind_query, bind_rows, bind_update, updatable_tables, without_stars,
 };
 pub use hints::{OptimizerHint, max_execution_time, set_variables};
-pub use parse::{footprint, parse, parse_expression, split, statement_text};
+pub use parse::{footprint, is_reserved, parse, parse_expression, parse_under, split, split_under, statement_text};
 pub use statement::*;

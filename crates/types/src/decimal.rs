@@ -104,11 +104,21 @@ pub fn div_round(a: i128, b: i128) -> i128 {
 pub const DIV_INCREMENT: u32 = 4;
 
 /// Digits behind the point to which a quotient is computed, and behind which it is cut (MySQL: `do_div_mod`): words of
-/// nine digits, at least [`DIV_INCREMENT`] more than the operands have.
-pub fn quotient_scale(dividend: u32, divisor: u32) -> u32 {
+/// nine digits, at least `increment` more than the operands have.
+pub fn quotient_scale(dividend: u32, divisor: u32, increment: u32) -> u32 {
     let words = |digits: u32| digits.div_ceil(9) * 9;
     let spare = words(dividend) - dividend + words(divisor) - divisor;
-    words(words(dividend) + words(divisor) + DIV_INCREMENT.saturating_sub(spare))
+    words(words(dividend) + words(divisor) + increment.saturating_sub(spare))
+}
+
+/// The [`quotient_scale`] of a division whose result has `result` digits behind the point. Its increment is not known:
+/// it is the default, zero if the result has no digits, and larger if the result has more than the default gives.
+pub fn quotient_scale_for(dividend: u32, divisor: u32, result: u32) -> u32 {
+    let increment = if result == 0 { 0 } else { DIV_INCREMENT };
+    match quotient_scale(dividend, divisor, increment) {
+        computed if computed < result => result.div_ceil(9) * 9,
+        computed => computed,
+    }
 }
 
 /// `unscaled` at another scale, rounded half away from zero. `None` if it does not fit 128 bits.
@@ -148,7 +158,7 @@ pub struct QuotientDigits {
 impl QuotientDigits {
     /// `scale`: of the quotient's type.
     pub fn of(a: u8, b: u8, scale: u8) -> QuotientDigits {
-        let computed = quotient_scale(a as u32, b as u32);
+        let computed = quotient_scale_for(a as u32, b as u32, scale as u32);
         let is_cut = computed <= scale as u32;
         let scale = if is_cut { computed as u8 } else { scale };
         QuotientDigits { scale, shift: scale as i32 + b as i32 - a as i32, is_cut }

@@ -15,6 +15,7 @@
 //!   cast       conversion of values between types       cast.rs
 //!   store      storing values into columns              store/
 //!   charset    text to bytes of a character set     charset.rs
+//!   SqlModes   the modes of sql_mode                   sql_mode.rs
 //!   SqlError   MySQL's error numbers and wording        error.rs
 //! ```
 //!
@@ -28,6 +29,7 @@ mod declared_bytes;
 pub mod error;
 pub mod key;
 pub mod members;
+pub mod sql_mode;
 pub mod sql_type;
 pub mod store;
 pub mod temporal;
@@ -43,6 +45,7 @@ pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};
 pub use key::{KeyInterval, KeyPart, KeyRange, prefix_end};
 pub use members::MemberList;
+pub use sql_mode::SqlModes;
 pub use sql_type::{BytesKind, FloatDigits, IntWidth, SqlType, TextKind};
 pub use unsigned_number::{NumberKind, UnsignedNumber};
 pub use value::Value;

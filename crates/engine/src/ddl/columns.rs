@@ -55,13 +55,40 @@ pub fn real_as_float(spec: &ColumnSpec) -> ColumnSpec {
     ColumnSpec { ty, ..spec.clone() }
 }
 
+/// The smallest type of TEXT or BLOB that holds so many characters or bytes.
+fn sized(ty: SqlType, size: Option<u64>) -> SqlType {
+    let Some(size) = size else { return ty };
+    match ty {
+        SqlType::Text { collation, .. } => {
+            let (kind, length) = match size.saturating_mul(u64::from(collation.charset_max_bytes())) {
+                ..=0xFF => (TextKind::TinyText, 0xFF),
+                ..=0xFFFF => (TextKind::Text, 0xFFFF),
+                ..=0xFF_FFFF => (TextKind::MediumText, 0xFF_FFFF),
+                _ => (TextKind::LongText, u32::MAX),
+            };
+            SqlType::Text { kind, length, collation }
+        }
+        // A TEXT of the character set binary is a BLOB.
+        SqlType::Bytes { .. } => {
+            let (kind, length) = match size {
+                ..=0xFF => (BytesKind::TinyBlob, 0xFF),
+                ..=0xFFFF => (BytesKind::Blob, 0xFFFF),
+                ..=0xFF_FFFF => (BytesKind::MediumBlob, 0xFF_FFFF),
+                _ => (BytesKind::LongBlob, u32::MAX),
+            };
+            SqlType::Bytes { kind, length }
+        }
+        other => other,
+    }
+}
+
 fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -> Result<ColumnDef> {
     let name = &spec.name;
     check_length(name)?;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(SqlError::new(ErrorCode::WrongColumnName, format!("Incorrect column name '{name}'")));
     }
-    let ty = column_type(spec, collation)?;
+    let ty = sized(column_type(spec, collation)?, spec.size);
     let invalid_default = || SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"));
     if spec.auto_increment {
         if !matches!(ty.stored_type(), SqlType::Int { .. }) {

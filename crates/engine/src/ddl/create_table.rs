@@ -10,13 +10,16 @@ use crate::{
     tables::{Content, UnpublishedRows},
 };
 use muster_algebra::{IndexDef, TableDef, TableId};
-use muster_sql::{CreateTable, IndexKind, TableName};
+use muster_sql::{CreateTable, IndexKind, TableName, TableOptions};
 use muster_storage::TableStatistics;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use std::{borrow::Cow, sync::Arc};
 
 /// Engines that other servers have: their name is taken, and the table is Muster's all the same.
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
+/// The other engines of MySQL 8.0, in whose place tables get the own one, and MariaDB's.
+const OTHER_ENGINES: [&str; 9] =
+    ["myisam", "memory", "heap", "csv", "archive", "blackhole", "mrg_myisam", "merge", "aria"];
 
 pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Result<Done> {
     create(context, statement, false).map(|_| Done::rows(0))
@@ -83,6 +86,30 @@ impl Drop for UnfinishedTable<'_> {
     }
 }
 
+/// What `sql_mode` says of the engine and of places of files. Errors: 1286 with NO_ENGINE_SUBSTITUTION for an unknown
+/// engine, which otherwise is warned of as is one that Muster does not have; 1235 for a place without NO_DIR_IN_CREATE.
+fn check_options(context: &StatementContext, options: &TableOptions, table: &str) -> Result<()> {
+    let modes = context.session.variables.settings().modes;
+    for option in &options.directories {
+        if !modes.has(SqlModes::NO_DIR_IN_CREATE) {
+            return Err(SqlError::unsupported(format!("table option {option}")));
+        }
+        context.warn(ErrorCode::OptionIgnored, format!("<{option}> option ignored"));
+    }
+    let is_one_of = |engine: &str, names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(engine));
+    if let Some(engine) = options.engine.as_deref().filter(|engine| !is_one_of(engine, &OWN_ENGINES)) {
+        if !is_one_of(engine, &OTHER_ENGINES) {
+            let message = format!("Unknown storage engine '{engine}'");
+            if modes.has(SqlModes::NO_ENGINE_SUBSTITUTION) {
+                return Err(SqlError::new(ErrorCode::UnknownStorageEngine, message));
+            }
+            context.warn(ErrorCode::UnknownStorageEngine, message);
+        }
+        context.warn(ErrorCode::UsingOtherEngine, format!("Using storage engine InnoDB for table '{table}'"));
+    }
+    Ok(())
+}
+
 /// `is_filled`: the statement goes on to fill the table. `None` if there is one of the name already.
 fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
@@ -95,9 +122,10 @@ fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) 
         return Ok(None);
     }
     let options = &statement.options;
+    check_options(context, options, &name)?;
     let collation =
         charset::resolve(options.charset.as_deref(), options.collation.as_deref())?.unwrap_or(schema.collation);
-    let specs = match context.session.variables.settings().real_is_float {
+    let specs = match context.session.variables.settings().modes.has(SqlModes::REAL_AS_FLOAT) {
         true => Cow::Owned(statement.columns.iter().map(columns::real_as_float).collect()),
         false => Cow::Borrowed(&statement.columns[..]),
     };
@@ -135,12 +163,6 @@ fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) 
     keys::check_auto_increment(&columns, &indexes)?;
     extras.on_update_now =
         (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now.is_some()).collect();
-    if let Some(engine) = &options.engine
-        && !OWN_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine))
-    {
-        let message = format!("Using storage engine InnoDB for table '{name}'");
-        context.warn(ErrorCode::UsingOtherEngine, message);
-    }
     let comment = options.comment.clone();
     let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };
     let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };

@@ -3,14 +3,50 @@
 use crate::{
     catalog::{Schema, TableEntry, ViewEntry},
     charset,
+    variables::Variables,
 };
 use muster_algebra::{ColumnDef, DefaultValue, Definer, IndexDef, TableDef};
-use muster_types::{Collation, SqlType, Value, time_zone::TimeZone};
+use muster_types::{Collation, SqlModes, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
 /// A name in backticks.
 pub fn identifier(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    NameQuotes::Backticks.around(name)
+}
+
+/// The quotes that SHOW CREATE puts around names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameQuotes {
+    Backticks,
+    /// ANSI_QUOTES.
+    Double,
+    /// Quotes around names that need them only, since `sql_quote_show_create` is off. With ANSI_QUOTES they are double
+    /// quotes.
+    WhereNeeded {
+        ansi: bool,
+    },
+}
+
+impl NameQuotes {
+    pub fn of(variables: &Variables) -> NameQuotes {
+        let ansi = variables.settings().modes.has(SqlModes::ANSI_QUOTES);
+        match (variables.is_on("sql_quote_show_create"), ansi) {
+            (false, ansi) => NameQuotes::WhereNeeded { ansi },
+            (true, true) => NameQuotes::Double,
+            (true, false) => NameQuotes::Backticks,
+        }
+    }
+
+    fn around(self, name: &str) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii();
+        let is_word = !name.is_empty() && name.chars().all(is_plain) && !name.bytes().all(|b| b.is_ascii_digit());
+        let quote = match self {
+            NameQuotes::WhereNeeded { .. } if is_word && !muster_sql::is_reserved(name) => return name.to_owned(),
+            NameQuotes::Double | NameQuotes::WhereNeeded { ansi: true } => '"',
+            NameQuotes::Backticks | NameQuotes::WhereNeeded { ansi: false } => '`',
+        };
+        format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
+    }
 }
 
 /// A text in quotes, escaped as MySQL prints it.
@@ -31,7 +67,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-pub fn database(name: &str, schema: &Schema, if_not_exists: bool) -> String {
+pub fn database(name: &str, schema: &Schema, if_not_exists: bool, names: NameQuotes) -> String {
     let c = schema.collation;
     // MySQL names the collation where it is not the character set's default, and always for utf8mb4_0900_ai_ci.
     let collate = match !charset::is_default(c) || c == Collation::Utf8mb4_0900AiCi {
@@ -41,42 +77,42 @@ pub fn database(name: &str, schema: &Schema, if_not_exists: bool) -> String {
     let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     format!(
         "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
-        identifier(name),
+        names.around(name),
         c.charset()
     )
 }
 
-pub fn view(view: &ViewEntry) -> String {
+pub fn view(view: &ViewEntry, names: NameQuotes) -> String {
     let columns = if view.def.columns.is_empty() {
         String::new()
     } else {
-        let names: Vec<String> = view.def.columns.iter().map(|c| identifier(c)).collect();
-        format!(" ({})", names.join(","))
+        let columns: Vec<String> = view.def.columns.iter().map(|c| names.around(c)).collect();
+        format!(" ({})", columns.join(","))
     };
     let security = match &view.def.definer {
         Some(Definer { user, host }) => {
-            format!("DEFINER={}@{} SQL SECURITY DEFINER", identifier(user), identifier(host))
+            format!("DEFINER={}@{} SQL SECURITY DEFINER", names.around(user), names.around(host))
         }
         None => "SQL SECURITY INVOKER".into(),
     };
     let check = view.def.check_option.map_or(String::new(), |option| format!(" WITH {} CHECK OPTION", option.name()));
-    let name = identifier(&view.def.name);
+    let name = names.around(&view.def.name);
     let algorithm = view.def.algorithm.name();
     format!("CREATE ALGORITHM={algorithm} {security} VIEW {name}{columns} AS {}{check}", view.def.query)
 }
 
 /// `auto_increment`: the next value. `zone`: in which defaults of TIMESTAMP columns are shown.
-pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone) -> String {
+pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone, names: NameQuotes) -> String {
     let def = &entry.def;
     let mut lines: Vec<String> = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
-        lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i), zone));
+        lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i), zone, names));
     }
     for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
-        lines.push(key(def, index, entry.extras.index_comments.get(&index.id)));
+        lines.push(key(def, index, entry.extras.index_comments.get(&index.id), names));
     }
     let c = def.collation;
-    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", identifier(&def.name), lines.join(",\n  "));
+    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", names.around(&def.name), lines.join(",\n  "));
     if auto_increment > 1 && entry.auto_increment_column().is_some() {
         let _ = write!(out, " AUTO_INCREMENT={auto_increment}");
     }
@@ -90,8 +126,8 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone) -> String 
     out
 }
 
-fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone) -> String {
-    let mut out = format!("{} {}", identifier(&c.name), c.declared_type());
+fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone, names: NameQuotes) -> String {
+    let mut out = format!("{} {}", names.around(&c.name), c.declared_type());
     let collation = if c.ty.is_bytes() { None } else { c.ty.collation() };
     if let Some(collation) = collation {
         if collation != table_collation {
@@ -143,21 +179,44 @@ fn default_literal(value: &Value, column: &ColumnDef) -> String {
     }
 }
 
-fn key(def: &TableDef, index: &IndexDef, comment: Option<&String>) -> String {
+fn key(def: &TableDef, index: &IndexDef, comment: Option<&String>, names: NameQuotes) -> String {
     let parts: Vec<String> = index
         .parts
         .iter()
         .map(|p| {
             let prefix = p.prefix.map(|n| format!("({n})")).unwrap_or_default();
             let order = if p.descending { " DESC" } else { "" };
-            format!("{}{prefix}{order}", identifier(&def.columns[p.column].name))
+            format!("{}{prefix}{order}", names.around(&def.columns[p.column].name))
         })
         .collect();
     let kind = match (index.name.as_str(), index.unique) {
         (super::keys::PRIMARY, _) => "PRIMARY KEY".to_owned(),
-        (name, true) => format!("UNIQUE KEY {}", identifier(name)),
-        (name, false) => format!("KEY {}", identifier(name)),
+        (name, true) => format!("UNIQUE KEY {}", names.around(name)),
+        (name, false) => format!("KEY {}", names.around(name)),
     };
     let comment = comment.map(|c| format!(" COMMENT {}", quoted(c))).unwrap_or_default();
     format!("{kind} ({}){comment}", parts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_quotes_of_the_session() {
+        let all = [
+            NameQuotes::Backticks,
+            NameQuotes::Double,
+            NameQuotes::WhereNeeded { ansi: false },
+            NameQuotes::WhereNeeded { ansi: true },
+        ];
+        for (name, want) in [
+            ("a", ["`a`", "\"a\"", "a", "a"]),
+            ("a`b", ["`a``b`", "\"a`b\"", "`a``b`", "\"a`b\""]),
+            ("order", ["`order`", "\"order\"", "`order`", "\"order\""]),
+            ("12", ["`12`", "\"12\"", "`12`", "\"12\""]),
+        ] {
+            assert_eq!(all.map(|quotes| quotes.around(name)), want);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::{ColumnDef, Definer, TableId, ViewAlgorithm, ViewDef};
 use muster_sql::{Bound, CreateView, Parameters, Query, TableName, ViewSecurity};
-use muster_types::{ErrorCode, FloatDigits, Result, SqlError};
+use muster_types::{ErrorCode, FloatDigits, Result, SqlError, SqlModes};
 use std::sync::Arc;
 
 /// Digits that MySQL gives a computed floating-point number in front of the point.
@@ -61,11 +61,12 @@ fn new_view(
         let message = format!("CHECK OPTION on non-updatable view '{database}.{name}'");
         return Err(SqlError::new(ErrorCode::ViewNonupdatableCheck, message));
     }
-    let columns = columns_of(&bound, &statement.columns)?;
+    let given = given_names(context, statement, &bound)?;
+    let columns = columns_of(&bound, &given)?;
     let def = ViewDef {
         database: database.clone(),
         name: name.clone(),
-        columns: statement.columns.clone(),
+        columns: given,
         query: muster_sql::without_stars(&statement.query_text, &bound.stars),
         current_database: context.session.current_database.clone(),
         definer: definer(context, &statement.security)?,
@@ -75,12 +76,29 @@ fn new_view(
     Ok(ViewEntry { id: TableId(0), def: Arc::new(def), columns, updatable })
 }
 
+/// The names that the definition gives the columns; none if they are those of the query. What is kept of the query is
+/// written for the default `sql_mode`. Where its columns have other names than those of the query as it was written,
+/// the latter are given.
+fn given_names(context: &Arc<StatementContext>, statement: &CreateView, bound: &Bound) -> Result<Vec<String>> {
+    let modes = context.session.binding.settings().modes;
+    if !statement.columns.is_empty() || !modes.has(SqlModes::OF_PARSING) {
+        return Ok(statement.columns.clone());
+    }
+    let (written, _) = query::bind(context, &statement.query, Parameters::Values(&[]))?;
+    let names = |bound: &Bound| -> Vec<String> { bound.outputs.iter().map(|(_, name)| name.clone()).collect() };
+    let (written, kept) = (names(&written), names(bound));
+    Ok(if written == kept { Vec::new() } else { written })
+}
+
 /// The columns of a view, by the names that its definition gives them, if it gives any. Errors 1059, 1060.
 fn columns_of(bound: &Bound, names: &[String]) -> Result<Vec<ColumnDef>> {
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(bound.outputs.len());
     for (i, (id, output)) in bound.outputs.iter().enumerate() {
         let column = names.get(i).unwrap_or(output);
         check_length(column)?;
+        if column.is_empty() {
+            return Err(SqlError::new(ErrorCode::WrongColumnName, "Incorrect column name ''"));
+        }
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(column)) {
             return Err(SqlError::duplicate_column(column));
         }
@@ -91,7 +109,7 @@ fn columns_of(bound: &Bound, names: &[String]) -> Result<Vec<ColumnDef>> {
             // Those of a view's column are not declared: there is room for all that a double has.
             display_width: None,
             digits: meta.decimals.map(|scale| FloatDigits { precision: DOUBLE_DIGITS + scale, scale }),
-            nullable: meta.nullable,
+            nullable: bound.columns.is_nullable_result(*id),
             default: None,
             auto_increment: false,
             comment: String::new(),

@@ -5,10 +5,12 @@ use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
 use muster_exec::Warning;
 use muster_types::{
-    ErrorCode, Result, SqlError, SqlType, Value,
+    ErrorCode, Result, SqlError, SqlModes, SqlType, Value,
     store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
     temporal::Moment,
+    time_zone::TimeZone,
 };
+use std::borrow::Cow;
 
 /// What becomes of values that do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,42 @@ pub enum Leniency {
     Lenient,
     /// The same, and NULL is no exception: with IGNORE.
     Ignore,
+}
+
+/// Most digits of the fraction of a second.
+const MAX_FSP: u8 = 6;
+
+/// The value for a column of dates or times with the digits cut that it does not hold (TIME_TRUNCATE_FRACTIONAL).
+/// `None` for other columns, and for what is no date or time.
+fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone) -> Option<Value> {
+    let finest = match ty {
+        SqlType::Date | SqlType::DateTime { .. } => SqlType::DateTime { fsp: MAX_FSP },
+        SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: MAX_FSP },
+        SqlType::Time { .. } => SqlType::Time { fsp: MAX_FSP },
+        _ => return None,
+    };
+    let unit = 10i64.pow(u32::from(MAX_FSP - ty.fsp().min(MAX_FSP)));
+    let stored = store(&microseconds_of(value), StoredType { ty: finest, digits: None, zone }).ok()?;
+    let cut = match stored {
+        Value::DateTime(micros) => Value::DateTime(micros.div_euclid(unit) * unit),
+        // A time before zero is cut towards it.
+        Value::Time(micros) => Value::Time(micros / unit * unit),
+        _ => return None,
+    };
+    match ty {
+        SqlType::Date => store(&cut, StoredType { ty, digits: None, zone }).ok(),
+        _ => Some(cut),
+    }
+}
+
+/// A text without the digits behind its last point that no date or time holds.
+fn microseconds_of(value: &Value) -> Cow<'_, Value> {
+    let Value::Text(text) = value else { return Cow::Borrowed(value) };
+    let Some((whole, fraction)) = text.rsplit_once('.') else { return Cow::Borrowed(value) };
+    match fraction.len() > usize::from(MAX_FSP) && fraction.bytes().all(|b| b.is_ascii_digit()) {
+        true => Cow::Owned(Value::Text(format!("{whole}.{}", &fraction[..usize::from(MAX_FSP)]))),
+        false => Cow::Borrowed(value),
+    }
 }
 
 /// Converts the values of a statement.
@@ -51,8 +89,18 @@ impl<'a> Conversion<'a> {
             return if column.nullable { Ok(Value::Null) } else { self.null(column) };
         }
         let (zone, date_modes) = (self.context.clock.time_zone, self.context.date_modes());
+        let cut = match self.context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
+            true => fraction_cut(value, column.ty, zone),
+            false => None,
+        };
+        if let Some(cut) = cut {
+            return Ok(cut);
+        }
         match store(value, StoredType { ty: column.ty, digits: column.digits, zone, date_modes }) {
-            Ok(stored) => Ok(stored),
+            Ok(stored) => {
+                self.note_lost_parts(column, value, &stored, row);
+                Ok(stored)
+            }
             Err(unfit) => self.unfit(column, value, unfit, row),
         }
     }

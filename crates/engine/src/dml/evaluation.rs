@@ -85,7 +85,8 @@ impl<'a> Evaluation<'a> {
         if let Some(error) = failed.into_inner() {
             return Err(error);
         }
-        for warning in warnings {
+        let ignored = &self.conversion.context.diagnostics.warnings;
+        for warning in warnings.into_iter().filter(|warning| !ignored.ignores(warning.code)) {
             let fails = self.conversion.is_strict() && warning.code != ErrorCode::AllowedPacketOverflowed;
             if fails {
                 return Err(SqlError::new(warning.code, warning.message));

@@ -17,6 +17,7 @@
 //!   evaluation   expressions for one row                              evaluation.rs
 //!   subqueries   those of values, which no search computes            subqueries.rs
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
+//!   lost_parts   notes of what a column does not hold of a value     lost_parts.rs
 //!   attempts     once more, if a row was changed before it was locked  attempts.rs
 //!   write        the calls to storage                                 write.rs
 //! ```
@@ -34,6 +35,7 @@ mod generated;
 mod in_place;
 mod insert;
 mod load;
+mod lost_parts;
 mod row_insert;
 mod same_table;
 mod search;

@@ -53,7 +53,12 @@ use muster_storage::{LoadProgress, mutex::Mutex};
 use muster_types::{Result, Value, charset::Charset};
 use state::SessionState;
 use statement::Begun;
-use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    path::Path,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 use tokio_util::sync::CancellationToken;
 
 pub struct SessionOptions {
@@ -93,7 +98,7 @@ impl Session {
 
     /// Splits a text at `;` into statements, as written. A syntax error shows when a statement is executed.
     pub fn split(&self, sql: &str) -> Result<Vec<String>> {
-        Ok(muster_sql::split(sql).into_iter().map(str::to_owned).collect())
+        Ok(muster_sql::split_under(sql, self.state.lock().modes()).into_iter().map(str::to_owned).collect())
     }
 
     /// Runs work on the session's state, on a thread for statements.
@@ -243,6 +248,12 @@ impl Session {
         self.transaction.status()
     }
 
+    /// Returns true if a backslash in a literal is a character as others are, which OK packets tell clients: they escape
+    /// values otherwise then.
+    pub fn no_backslash_escapes(&self) -> bool {
+        self.process.no_backslash_escapes.load(Relaxed)
+    }
+
     /// The client counts rows that an UPDATE finds, not those that it changes (`CLIENT_FOUND_ROWS`).
     pub fn set_counts_found_rows(&mut self, on: bool) {
         self.state.lock().counts_found_rows = on;
@@ -265,7 +276,11 @@ impl Session {
 
     /// The text of statements as the client sent them. Error 1300 for bytes that are not of its character set.
     pub fn statement_text<'a>(&self, sql: &'a [u8]) -> Result<Cow<'a, str>> {
-        muster_sql::statement_text(self.client_charset(), sql)
+        let (charset, modes) = {
+            let state = self.state.lock();
+            (state.client_charset(), state.modes())
+        };
+        muster_sql::statement_text(charset, sql, modes)
     }
 
     /// Sets the collation whose number a client announced when it logged in. The global values stay if it is not known,

@@ -6,6 +6,7 @@ use crate::{
     command_counters::Command,
     statement::{BindEnvironment, Done, StatementContext, StatementTables, query},
     threads,
+    variables::Variables,
 };
 use muster_sql::{
     Parameters, PrepareSource, Statement,
@@ -26,13 +27,22 @@ pub struct PreparedStatement {
     pub text: String,
     pub statement: Arc<Statement>,
     pub parameters: usize,
-    /// The current database when it was prepared, which is the current one again while it runs (manual 15.5).
+    pub under: PreparedUnder,
+}
+
+/// What a prepared statement keeps of the session that it was prepared in.
+#[derive(Clone)]
+pub struct PreparedUnder {
+    /// The current database, which is the current one again while the statement runs (manual 15.5).
     pub database: Option<String>,
+    /// The session's variables. Some of them decide what the statement means while it runs
+    /// ([`crate::variables::OF_BINDING`]).
+    pub variables: Variables,
 }
 
 impl PreparedStatement {
-    fn parse(text: &str, database: Option<String>) -> Result<PreparedStatement> {
-        let statement = muster_sql::parse(text)?;
+    fn parse(text: &str, under: PreparedUnder) -> Result<PreparedStatement> {
+        let statement = muster_sql::parse_under(text, under.variables.settings().modes)?;
         if matches!(
             statement,
             Statement::Prepare { .. } | Statement::ExecutePrepared { .. } | Statement::Deallocate { .. }
@@ -40,7 +50,7 @@ impl PreparedStatement {
             return Err(not_preparable());
         }
         let parameters = muster_sql::count_parameters(&statement);
-        Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters, database })
+        Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters, under })
     }
 }
 
@@ -115,8 +125,13 @@ impl SessionState {
         prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
     }
 
+    /// What a statement that is prepared now keeps of the session.
+    pub fn prepared_now(&self) -> PreparedUnder {
+        PreparedUnder { database: self.current_database.clone(), variables: self.variables.clone() }
+    }
+
     fn prepare_statement(&mut self, sql: &str) -> Result<Prepared> {
-        let prepared = PreparedStatement::parse(sql, self.current_database.clone())?;
+        let prepared = PreparedStatement::parse(sql, self.prepared_now())?;
         self.prepared.check_room()?;
         let columns = match &*prepared.statement {
             Statement::Query(query) => {
@@ -187,11 +202,11 @@ impl SessionState {
             }
         };
         let _memory = self.memory_for(&text)?;
-        let prepared = PreparedStatement::parse(&text, self.current_database.clone())?;
+        let prepared = PreparedStatement::parse(&text, self.prepared_now())?;
         self.check_names(&prepared.statement)?;
         self.prepared.check_room()?;
         self.prepared.by_name.insert(name.to_lowercase(), prepared);
-        Ok(Done::default())
+        Ok(Done { info: "Statement prepared".into(), ..Done::default() })
     }
 
     /// EXECUTE name USING ..

@@ -24,6 +24,9 @@ impl SessionState {
             let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
             self.diagnostics.warnings.push(ErrorCode::TruncatedWrongValue, message);
         }
+        for warning in variables::warnings_of(definition, &checked.value) {
+            self.diagnostics.warnings.push(warning.code, warning.message);
+        }
         Ok(checked.value)
     }
 
@@ -97,7 +100,10 @@ impl SessionState {
             check_variables_admin(context)?;
         }
         let value = match value {
-            Some(value) => value,
+            Some(value) => {
+                variables::check_type(definition, &value)?;
+                value
+            }
             // The session's default is the global value, the global one's is built in.
             None if global => Value::Text(definition.default.into()),
             None => self.database.globals().get(definition.name),
@@ -121,8 +127,10 @@ impl SessionState {
             self.next_transaction = NextTransaction::default();
         }
         self.variables.put(definition.name, value.clone());
-        if definition.name == "autocommit" {
-            return self.autocommit_set(context);
+        match definition.name {
+            "autocommit" => return self.autocommit_set(context),
+            "sql_mode" => self.tell_modes(),
+            _ => {}
         }
         match &value {
             Value::Text(text) => self.keep_charsets_together(definition.name, text),

@@ -84,7 +84,8 @@ impl SessionState {
                 continue;
             }
             set.push(definition.name);
-            match self.checked(definition, value, &variables) {
+            let is_typed = variables::check_type(definition, &value);
+            match is_typed.and_then(|()| self.checked(definition, value, &variables)) {
                 Ok(value) => variables.put(definition.name, value),
                 Err(e) => warn(e),
             }

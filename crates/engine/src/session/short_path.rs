@@ -179,12 +179,14 @@ impl SessionState {
     fn new_settings(&self) -> Settings {
         let variables = &self.variables;
         let text = |name| variables.text(name);
-        let names = ["collation_connection", "sql_mode", "time_zone", "optimizer_switch"];
+        let names =
+            ["collation_connection", "time_zone", "optimizer_switch", "group_concat_max_len", "sql_auto_is_null"];
+        let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
         let database = self.current_database.as_deref();
         let all: Vec<String> = [self.user.clone(), self.host.clone(), self.account_host.clone()]
             .into_iter()
             .chain([format!("{database:?}")])
-            .chain(names.into_iter().map(text))
+            .chain(names.map(text))
             .collect();
         let milliseconds = variables.unsigned("max_execution_time");
         Settings {
@@ -220,8 +222,12 @@ impl SessionState {
             ShortStatement::Text(_) => return None,
             ShortStatement::Prepared { id, values: given } => {
                 let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
-                let is_here = prepared.database == self.current_database;
-                if !is_here || !is_small(&prepared.text, given.len()) || prepared.text.contains("/*") {
+                let is_here = prepared.under.database == self.current_database;
+                if !is_here
+                    || prepared.under.variables.differ_for_binding(&self.variables)
+                    || !is_small(&prepared.text, given.len())
+                    || prepared.text.contains("/*")
+                {
                     return None;
                 }
                 text.clone_from(&prepared.text);
@@ -267,7 +273,7 @@ impl SessionState {
 
     fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
         let ShortPath { text, values, settings, .. } = &self.short_path;
-        let statement = muster_sql::parse(text)?;
+        let statement = muster_sql::parse_under(text, self.modes())?;
         let Statement::Query(query) = statement else { return self.make_short_write(context, tables, &statement) };
         if !query.locking().is_empty() {
             return Ok(Known::General);

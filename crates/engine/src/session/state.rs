@@ -1,6 +1,11 @@
 //! The state that a session keeps from statement to statement.
 
-use super::{SessionOptions, prepared::PreparedStatements, short_path::ShortPath, transaction::NextTransaction};
+use super::{
+    SessionOptions,
+    prepared::{PreparedStatements, PreparedUnder},
+    short_path::ShortPath,
+    transaction::NextTransaction,
+};
 use crate::{
     Database, LocalFiles,
     accounts::{Privilege, Rights},
@@ -9,12 +14,12 @@ use crate::{
     statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
-    variables::Variables,
+    variables::{OF_BINDING, Variables},
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
 use muster_storage::mutex::Mutex;
-use muster_types::{Collation, Result, Value};
+use muster_types::{Collation, Result, SqlModes, Value};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
@@ -80,6 +85,7 @@ impl SessionState {
             diagnostics: Arc::default(),
             condition_counts: (0, 0),
         };
+        state.tell_modes();
         if let Some(name) = current {
             // A session that names an unknown database begins without one; the server has checked the name at login.
             if let Err(e) = state.use_database(&name) {
@@ -120,6 +126,7 @@ impl SessionState {
         if self.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }
+        self.tell_modes();
         self.user_variables = Arc::default();
         self.prepared.clear();
         self.transaction.set_autocommit(self.variables.is_on("autocommit"));
@@ -165,22 +172,43 @@ impl SessionState {
     /// The context that a statement runs with. `variables`: the session's, as the statement's hints change them.
     /// `cancel` stops it.
     pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<StatementContext> {
-        self.context_in(self.current_database.clone(), cancel, variables)
+        Arc::new(self.new_context(self.current_database.clone(), cancel, variables.clone(), variables))
     }
 
-    /// Makes a context as [`SessionState::context`] does, with another current database than the session's.
-    pub fn context_in(
+    /// Makes a context as [`SessionState::context`] does, for a statement with what was kept of the session when it was
+    /// prepared: the current database and the variables that decide its meaning.
+    pub fn context_of_prepared(
         &self,
-        current_database: Option<String>,
+        prepared: PreparedUnder,
         cancel: CancellationToken,
         variables: Variables,
     ) -> Arc<StatementContext> {
-        Arc::new(self.new_context(current_database, cancel, variables))
+        let mut binding = prepared.variables;
+        // What the statement's hints set counts for it.
+        if !variables.is_same(&self.variables) {
+            let names = OF_BINDING.iter().chain(&["group_concat_max_len"]);
+            for name in names.filter(|name| variables.get(name) != self.variables.get(name)) {
+                binding.put(name, variables.get(name));
+            }
+        }
+        Arc::new(self.new_context(prepared.database, cancel, variables, binding))
+    }
+
+    /// Notes for the client what `sql_mode` says of its literals.
+    pub fn tell_modes(&self) {
+        let is_plain = self.modes().has(SqlModes::NO_BACKSLASH_ESCAPES);
+        self.process.no_backslash_escapes.store(is_plain, Relaxed);
+    }
+
+    /// The modes of the session's `sql_mode`.
+    pub fn modes(&self) -> SqlModes {
+        self.variables.settings().modes
     }
 
     /// The context of a statement on the short path, which waits for nothing.
     pub fn context_in_place(&self, cancel: CancellationToken) -> Arc<StatementContext> {
-        let context = self.new_context(self.current_database.clone(), cancel, self.variables.clone());
+        let variables = self.variables.clone();
+        let context = self.new_context(self.current_database.clone(), cancel, variables.clone(), variables);
         Arc::new(StatementContext { in_place: true, ..context })
     }
 
@@ -189,16 +217,20 @@ impl SessionState {
         current_database: Option<String>,
         cancel: CancellationToken,
         variables: Variables,
+        binding: Variables,
     ) -> StatementContext {
         let settings = variables.settings();
         let time_zone = settings.time_zone;
         let now_utc_micros = settings.timestamp_micros.unwrap_or_else(now_utc_micros);
         self.process.has_said_insert_id.store(false, Relaxed);
+        let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
+        self.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
         StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {
                 current_database,
                 variables,
+                binding,
                 user_variables: self.user_variables.clone(),
                 condition_counts: self.condition_counts,
                 counts_found_rows: self.counts_found_rows,

@@ -1,6 +1,9 @@
 //! A statement from its text to its end: counted, parsed, run; its warnings kept, its panics survived.
 
-use super::{prepared::PreparedStatement, state::SessionState};
+use super::{
+    prepared::{PreparedStatement, PreparedUnder},
+    state::SessionState,
+};
 use crate::{
     Outcome, ResultSet, RowStream, command_counters::Command, processes::SessionShared, statement::StatementContext,
     threads::panic_error, transaction::SessionTransaction, virtual_tables::show::latest_deadlock,
@@ -72,7 +75,8 @@ impl Drop for RowsOfStatement {
 impl SessionState {
     pub fn execute(&mut self, sql: &str, begun: Begun) -> Result<Outcome> {
         self.statement(begun, |state, cancel| {
-            let parsed = state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse(sql)?)));
+            let parsed =
+                state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse_under(sql, state.modes())?)));
             // These ask about the statement before them and leave its warnings as they are.
             if !matches!(&parsed, Ok((_, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })))) {
                 state.begin_diagnostics();
@@ -83,8 +87,8 @@ impl SessionState {
                 Statement::ExecutePrepared { name, .. } => state.prepared.named(name),
                 _ => None,
             };
-            let database = prepared.map_or(&state.current_database, |p| &p.database).clone();
-            state.run_parsed(&statement, &[], database, cancel)
+            let under = prepared.map_or_else(|| state.prepared_now(), |p| p.under.clone());
+            state.run_parsed(&statement, &[], under, cancel)
         })
     }
 
@@ -102,16 +106,16 @@ impl SessionState {
             }
             let _memory = memory?;
             state.learn_short_plan();
-            state.run_parsed(&prepared.statement, parameters, prepared.database, cancel)
+            state.run_parsed(&prepared.statement, parameters, prepared.under, cancel)
         })
     }
 
-    /// Counts and runs a statement. `database`: the current one while it runs.
+    /// Counts and runs a statement. `under`: the session as it is, or as it was when the statement was prepared.
     fn run_parsed(
         &mut self,
         statement: &Statement,
         parameters: &[Value],
-        database: Option<String>,
+        under: PreparedUnder,
         cancel: CancellationToken,
     ) -> Result<Outcome> {
         self.count_kind(statement);
@@ -126,7 +130,7 @@ impl SessionState {
             return Err(SqlError::interrupted());
         }
         let variables = self.hinted_variables(statement);
-        let context = self.context_in(database, cancel, variables);
+        let context = self.context_of_prepared(under, cancel, variables);
         self.enter_transaction(&context, statement)?;
         self.transaction.begin_statement();
         self.run(&context, statement, parameters)

@@ -1,9 +1,9 @@
 //! The session's values that binding asks for.
 
 use super::{StatementContext, StatementTables};
-use crate::accounts::Privilege;
+use crate::{accounts::Privilege, variables::OF_BINDING};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
-use muster_types::{Collation, Result, Value, temporal::DateModes, time_zone::TimeZone};
+use muster_types::{Collation, Result, SqlModes, Value, temporal::DateModes, time_zone::TimeZone};
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 /// A statement's context as the binder asks it.
@@ -49,7 +49,16 @@ impl SessionValues for BindEnvironment<'_> {
     }
 
     fn kept_variable(&self, name: &str) -> Value {
-        self.context.session.variables.get(name)
+        let session = &self.context.session;
+        match name {
+            // A prepared statement follows a limit that has grown.
+            "group_concat_max_len" => {
+                let longest = session.binding.unsigned(name).max(session.variables.unsigned(name));
+                i64::try_from(longest).map_or(Value::UInt(longest), Value::Int)
+            }
+            name if OF_BINDING.contains(&name) => session.binding.get(name),
+            name => session.variables.get(name),
+        }
     }
 
     fn user_variable(&self, name: &str) -> Value {
@@ -110,7 +119,9 @@ impl SessionValues for BindEnvironment<'_> {
         Collation::from_name(&self.context.session.variables.text("collation_connection")).unwrap_or(Collation::DEFAULT)
     }
 
-    fn only_full_group_by(&self) -> bool {
-        self.context.session.variables.text("sql_mode").split(',').any(|m| m == "ONLY_FULL_GROUP_BY")
+    fn sql_modes(&self) -> SqlModes {
+        let session = &self.context.session;
+        let (prepared, now) = (session.binding.settings().modes, session.variables.settings().modes);
+        prepared.without(SqlModes::OF_EXECUTION) | now.both(SqlModes::OF_EXECUTION)
     }
 }

@@ -48,6 +48,9 @@ pub struct StatementContext {
 pub struct SessionSnapshot {
     pub current_database: Option<String>,
     pub variables: Variables,
+    /// The values that decide what the statement means ([`crate::variables::OF_BINDING`]): the session's, or those of
+    /// when the statement was prepared.
+    pub binding: Variables,
     pub user_variables: Arc<HashMap<String, Value>>,
     /// `@@warning_count` and `@@error_count`: of the statement before.
     pub condition_counts: (u64, u64),

@@ -7,12 +7,12 @@ use super::{
     rows::guard,
     rows::project,
 };
-use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, system_schema, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
 use muster_sql::{Blocked, Bound, Locking, Parameters, Query};
-use muster_types::{Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -147,6 +147,7 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
     }
     let mut planned = plan(context, query, parameters)?;
     let mut locking = query.locking();
+    refuse_locked_information(context, query, &locking)?;
     if locking.is_empty() && context.reads_lock() {
         locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits });
     }
@@ -154,6 +155,30 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
         context.lock_what_is_read(&mut planned, &locking)?;
     }
     run(context, planned, deadline, None)
+}
+
+/// Errors 1142 and 3550: nobody locks rows of `information_schema`.
+fn refuse_locked_information(context: &StatementContext, query: &Query, locking: &[Locking]) -> Result<()> {
+    for clause in locking {
+        for (table, shown) in query.tables() {
+            let database = table.database.as_ref().or(context.session.current_database.as_ref());
+            let is_virtual = database.is_some_and(|name| system_schema::of_name(name) == Some(system_schema::NAME));
+            if !is_virtual || clause.table.as_ref().is_some_and(|named| !named.eq_ignore_ascii_case(&shown)) {
+                continue;
+            }
+            if !clause.exclusive {
+                let message = "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
+                return Err(SqlError::new(ErrorCode::NoLockingOfInformationSchema, message));
+            }
+            let (user, host) = (&context.rights.user, &context.rights.host);
+            let message = format!(
+                "SELECT with locking clause command denied to user '{user}'@'{host}' for table '{}'",
+                table.name.to_uppercase()
+            );
+            return Err(SqlError::new(ErrorCode::TableAccessDenied, message));
+        }
+    }
+    Ok(())
 }
 
 /// Starts a planned query. After `deadline` its rows end with error 3024. `profile`: measurements of every operator go
@@ -189,7 +214,7 @@ pub fn run(
 pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &StatementTables) -> Vec<ColumnInfo> {
     let info = |(id, name): &(ColId, String)| {
         let meta = columns.get(*id);
-        let mut info = rows::column(name.clone(), meta.ty, meta.nullable);
+        let mut info = rows::column(name.clone(), meta.ty, columns.is_nullable_result(*id));
         info.decimals = meta.decimals;
         info.length = columns.length(*id);
         info.chosen = columns.is_chosen(*id);

@@ -11,8 +11,10 @@ pub enum Kind {
     Double(f64, f64),
     /// One of these words; a number is a position.
     Enum(&'static [&'static str]),
-    /// A comma-separated list of these words.
-    Flags(&'static [&'static str]),
+    /// A set of SQL modes: their names with commas between them, or the number of their bits.
+    Modes,
+    /// A moment in seconds since 1970, or zero for the clock's.
+    Moment,
     /// `name=on|off|default,..`; what is not named stays as it is.
     Switch,
     Text,
@@ -61,30 +63,6 @@ const BLOCK_ENCRYPTION_MODE: Kind = Enum(&[
 const DOUBLEWRITE: Kind = Enum(&["OFF", "ON", "DETECT_ONLY", "DETECT_AND_RECOVER"]);
 const U32: i128 = u32::MAX as i128;
 const U64: i128 = u64::MAX as i128;
-
-pub const SQL_MODES: &[&str] = &[
-    "REAL_AS_FLOAT",
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "IGNORE_SPACE",
-    "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_DIR_IN_CREATE",
-    "ANSI",
-    "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES",
-    "STRICT_TRANS_TABLES",
-    "STRICT_ALL_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "ALLOW_INVALID_DATES",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "TRADITIONAL",
-    "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
-];
 
 /// MySQL 8.0's default.
 pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
@@ -246,7 +224,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("sql_big_selects", Both, Bool, "ON"),
     rw("sql_buffer_result", Both, Bool, "OFF"),
     rw("sql_log_bin", Session, Bool, "ON"),
-    rw("sql_mode", Both, Flags(SQL_MODES), SQL_MODE_DEFAULT),
+    rw("sql_mode", Both, Modes, SQL_MODE_DEFAULT),
     rw("sql_notes", Both, Bool, "ON"),
     rw("sql_quote_show_create", Both, Bool, "ON"),
     rw("sql_safe_updates", Both, Bool, "OFF"),
@@ -259,7 +237,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("thread_cache_size", Global, Int(0, 16384), "9"),
     ro("thread_handling", Global, Text, "one-thread-per-connection"),
     rw("time_zone", Both, TimeZone, "SYSTEM"),
-    rw("timestamp", Session, Double(0.0, 2147483647.0), "0"),
+    rw("timestamp", Session, Moment, "0"),
     ro("tls_version", Global, Text, "TLSv1.2,TLSv1.3"),
     rw("tmp_table_size", Both, Int(1024, U64), "16777216"),
     ro("tmpdir", Global, Text, ""),

@@ -2,12 +2,14 @@
 
 use super::Variables;
 use muster_sql::Isolation;
-use muster_types::{Value, temporal::DateModes, time_zone::TimeZone};
+use muster_types::{SqlModes, Value, temporal::DateModes, time_zone::TimeZone};
 use std::time::Duration;
 
 /// The meaning of some variables, as long as all values stay the same.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// `sql_mode`.
+    pub modes: SqlModes,
     pub time_zone: TimeZone,
     /// The time that `timestamp` sets, in microseconds since 1970-01-01 00:00:00 UTC; `None`: the clock's.
     pub timestamp_micros: Option<i64>,
@@ -17,8 +19,6 @@ pub struct Settings {
     pub date_modes: DateModes,
     /// `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
     pub zero_is_a_value: bool,
-    /// `sql_mode` has REAL_AS_FLOAT.
-    pub real_is_float: bool,
     /// `transaction_isolation`.
     pub isolation: Isolation,
     /// `max_allowed_packet`.
@@ -40,18 +40,17 @@ pub struct Settings {
 
 impl Settings {
     pub fn of(variables: &Variables) -> Settings {
-        let mode = variables.text("sql_mode");
-        let has_mode = |wanted: &str| mode.split(',').any(|m| m == wanted);
+        let modes = SqlModes::from_text(&variables.text("sql_mode")).unwrap_or_default();
         Settings {
+            modes,
             time_zone: TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System),
             timestamp_micros: match variables.get("timestamp") {
                 Value::Double(seconds) if seconds > 0.0 => Some((seconds * 1e6).round() as i64),
                 _ => None,
             },
-            is_strict: has_mode("STRICT_TRANS_TABLES") || has_mode("STRICT_ALL_TABLES"),
-            date_modes: DateModes::of_sql_mode(&mode),
-            zero_is_a_value: has_mode("NO_AUTO_VALUE_ON_ZERO"),
-            real_is_float: has_mode("REAL_AS_FLOAT"),
+            is_strict: modes.is_strict(),
+            date_modes: DateModes::of_sql_mode(&variables.text("sql_mode")),
+            zero_is_a_value: modes.has(SqlModes::NO_AUTO_VALUE_ON_ZERO),
             isolation: match variables.text("transaction_isolation").as_str() {
                 "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
                 "READ-COMMITTED" => Isolation::ReadCommitted,

@@ -8,27 +8,21 @@ use super::{
 use crate::charset;
 use muster_functions::locale::Locale;
 use muster_sql::VariableScope;
-use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, sql_mode::BadModes, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
 };
 
-/// Modes under which the same text means something else; the parser and the functions do not have them.
-const UNSUPPORTED_MODES: &[&str] = &[
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "ANSI",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_BACKSLASH_ESCAPES",
-    "HIGH_NOT_PRECEDENCE",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
-];
-
 /// Variables that would change results and do not yet: any value but the default is refused.
-const FIXED: &[&str] =
-    &["div_precision_increment", "explicit_defaults_for_timestamp", "sql_auto_is_null", "windowing_use_high_precision"];
+const FIXED: &[&str] = &["explicit_defaults_for_timestamp"];
+
+/// The last second that `timestamp` takes.
+const LAST_SECOND: f64 = i32::MAX as f64;
+
+/// Variables that decide what the text of a statement means. A prepared statement keeps the values of when it was
+/// prepared, as in MySQL, and plans are kept for each combination of them.
+pub const OF_BINDING: &[&str] = &["sql_mode", "div_precision_increment", "default_week_format", "lc_time_names"];
 
 /// Variables whose session value is the global one of when the client connected.
 const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
@@ -88,6 +82,11 @@ impl Variables {
         Arc::ptr_eq(&self.set, &other.set)
     }
 
+    /// Returns true if the text of a statement may mean something else under these values than under `other`.
+    pub fn differ_for_binding(&self, other: &Variables) -> bool {
+        !self.is_same(other) && OF_BINDING.iter().any(|name| self.value(name) != other.value(name))
+    }
+
     /// Value of a known variable; NULL for an unknown one.
     pub fn get(&self, name: &str) -> Value {
         self.value(name).cloned().unwrap_or(Value::Null)
@@ -131,7 +130,7 @@ impl Variables {
     pub fn shown(&self, d: &Definition) -> String {
         match (d.kind, self.get(d.name)) {
             (Kind::Bool, Value::Int(i)) => if i != 0 { "ON" } else { "OFF" }.into(),
-            (Kind::Double(..), Value::Double(x)) => format!("{x:.6}"),
+            (Kind::Double(..) | Kind::Moment, Value::Double(x)) => format!("{x:.6}"),
             (_, value) => value.to_text(6).unwrap_or_default(),
         }
     }
@@ -182,6 +181,32 @@ pub struct Checked {
     pub truncated: bool,
 }
 
+/// Error 1232 for a text where SET takes a number only. (Defaults are kept as text, which [`check`] reads.)
+pub fn check_type(d: &Definition, value: &Value) -> Result<()> {
+    let is_number = matches!(d.kind, Kind::Int(..) | Kind::Blocks(..) | Kind::Double(..) | Kind::Moment);
+    match value {
+        Value::Text(_) if is_number => Err(wrong_type(d.name)),
+        _ => Ok(()),
+    }
+}
+
+/// The warnings of a value that a variable takes: 3135 and 3090 for modes that MySQL wants to change.
+pub fn warnings_of(d: &Definition, value: &Value) -> Vec<SqlError> {
+    let Ok(modes) = modes(d.name, value) else { return Vec::new() };
+    let half_strict = SqlError::new(
+        ErrorCode::SqlModeMerged,
+        "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. \
+         They will be merged with strict mode in a future release.",
+    );
+    let padded = SqlError::new(
+        ErrorCode::ChangedSqlMode,
+        "Changing sql mode 'PAD_CHAR_TO_FULL_LENGTH' is deprecated. It will be removed in a future release.",
+    );
+    let is_padded = modes.has(SqlModes::PAD_CHAR_TO_FULL_LENGTH);
+    let all = [(half_strict, modes.is_half_strict()), (padded, is_padded)];
+    all.into_iter().filter(|(_, applies)| *applies && d.kind == Kind::Modes).map(|(warning, _)| warning).collect()
+}
+
 /// The value as the variable keeps it; `current`: the values it has before. Errors 1231, 1232, and those of character
 /// sets and collations.
 pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checked> {
@@ -221,14 +246,7 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             Ok(Checked { value, truncated: within != n })
         }
         Kind::Double(min, max) => {
-            let x = match &value {
-                Value::Int(i) => *i as f64,
-                Value::UInt(u) => *u as f64,
-                Value::Decimal(x) => x.to_f64(),
-                Value::Double(x) => *x,
-                Value::Text(s) => s.parse().map_err(|_| wrong_type(d.name))?,
-                _ => return Err(wrong_type(d.name)),
-            };
+            let x = number(d.name, &value)?;
             let within = x.clamp(min, max);
             Ok(Checked { value: Value::Double(within), truncated: within != x })
         }
@@ -240,7 +258,8 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             };
             found.map_or_else(|| Err(wrong_value(d.name, &value)), |w| kept(Value::Text((*w).into())))
         }
-        Kind::Flags(words) => kept(Value::Text(flags(d.name, words, &value)?)),
+        Kind::Modes => kept(Value::Text(modes(d.name, &value)?.to_string())),
+        Kind::Moment => moment(d.name, &value),
         Kind::Switch => match text {
             Some(change) => optimizer_switch::changed(&current.text(d.name), &change)
                 .map_err(|wrong| wrong_value(d.name, &Value::Text(wrong)))
@@ -283,6 +302,7 @@ fn locale(value: &Value) -> Result<&'static Locale> {
     let found = match value {
         Value::Null => return Err(wrong_value("lc_time_names", value)),
         Value::Int(number) => Locale::by_number(*number),
+        Value::Decimal(_) | Value::Double(_) | Value::Float(_) => return Err(wrong_type("lc_time_names")),
         other => other.to_text(0).and_then(|name| Locale::by_name(&name)),
     };
     found.ok_or_else(|| {
@@ -294,11 +314,6 @@ fn locale(value: &Value) -> Result<&'static Locale> {
 /// Error 1235 for values whose meaning Muster does not have.
 pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     let text = value.to_text(6).unwrap_or_default();
-    if d.name == "sql_mode"
-        && let Some(mode) = UNSUPPORTED_MODES.iter().find(|m| text.split(',').any(|w| w == **m))
-    {
-        return Err(SqlError::unsupported(format!("sql_mode {mode}")));
-    }
     let default = || check(d, Value::Text(d.default.into()), &Variables { set: Arc::default() });
     if FIXED.contains(&d.name) && default().is_ok_and(|c| c.value != *value) {
         return Err(SqlError::unsupported(format!("{} = {text}", d.name)));
@@ -306,30 +321,50 @@ pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// A list of words in the order of the definition; `TRADITIONAL` brings the modes it stands for.
-fn flags(name: &str, words: &[&str], value: &Value) -> Result<String> {
-    let mut set = vec![false; words.len()];
-    match value {
-        Value::Text(list) => {
-            for word in list.split(',').map(str::trim).filter(|w| !w.is_empty()) {
-                let at = words.iter().position(|w| w.eq_ignore_ascii_case(word));
-                set[at.ok_or_else(|| wrong_value(name, &Value::Text(word.into())))?] = true;
-            }
+/// The modes that a value names. Errors: 1231 for what is no mode, 1232 for other types, 3899 for modes of old.
+fn modes(name: &str, value: &Value) -> Result<SqlModes> {
+    let number = match value {
+        Value::Text(text) => {
+            return SqlModes::from_text(text).map_err(|bad| match bad {
+                BadModes::Word(word) => wrong_value(name, &Value::Text(word)),
+                _ => wrong_value(name, value),
+            });
         }
-        Value::Int(0) => {}
-        other => return Err(wrong_value(name, other)),
+        Value::Int(number) => u64::try_from(*number).map_err(|_| wrong_value(name, value))?,
+        Value::UInt(number) => *number,
+        Value::Bool(number) => u64::from(*number),
+        Value::Null => return Err(wrong_value(name, value)),
+        _ => return Err(wrong_type(name)),
+    };
+    SqlModes::from_number(number).map_err(|bad| match bad {
+        BadModes::Removed(bits) => {
+            SqlError::new(ErrorCode::UnsupportedSqlMode, format!("sql_mode=0x{bits:08x} is not supported."))
+        }
+        _ => wrong_value(name, value),
+    })
+}
+
+/// A moment in seconds, to the microsecond. Errors: 1231 for one that no TIMESTAMP holds, 1232 for what is no number.
+fn moment(name: &str, value: &Value) -> Result<Checked> {
+    let seconds = number(name, value)?;
+    if seconds > LAST_SECOND || (seconds > 0.0 && seconds < 1.0) {
+        return Err(wrong_value(name, value));
     }
-    let traditional = words.iter().position(|w| *w == "TRADITIONAL").is_some_and(|at| set[at]);
-    let brought = [
-        "STRICT_TRANS_TABLES",
-        "STRICT_ALL_TABLES",
-        "NO_ZERO_IN_DATE",
-        "NO_ZERO_DATE",
-        "ERROR_FOR_DIVISION_BY_ZERO",
-        "NO_ENGINE_SUBSTITUTION",
-    ];
-    let on = |(i, w): (usize, &&str)| set[i] || (traditional && brought.contains(w));
-    Ok(words.iter().enumerate().filter(|(i, w)| on((*i, w))).map(|(_, w)| *w).collect::<Vec<_>>().join(","))
+    let within = (seconds.max(0.0) * 1e6).round() / 1e6;
+    Ok(Checked { value: Value::Double(within), truncated: seconds < 0.0 })
+}
+
+/// Error 1232 for a value that is no number.
+fn number(name: &str, value: &Value) -> Result<f64> {
+    Ok(match value {
+        Value::Int(i) => *i as f64,
+        Value::UInt(u) => *u as f64,
+        Value::Decimal(x) => x.to_f64(),
+        Value::Double(x) => *x,
+        // Defaults are text; in SQL a string is of the wrong type.
+        Value::Text(s) => s.parse().map_err(|_| wrong_type(name))?,
+        _ => return Err(wrong_type(name)),
+    })
 }
 
 #[cfg(test)]
@@ -372,11 +407,19 @@ mod tests {
         assert_eq!(set("wait_timeout", Value::Int(0)).unwrap(), Value::Int(1));
         assert_eq!(set("transaction_isolation", text("read-committed")).unwrap(), text("READ-COMMITTED"));
         assert_eq!(number(set("transaction_isolation", text("x"))), 1231);
-        assert_eq!(set("sql_mode", text("strict_all_tables,ansi_quotes")).unwrap_err().code.number(), 1235);
+        assert_eq!(
+            set("sql_mode", text("strict_all_tables,ansi_quotes")).unwrap(),
+            text("ANSI_QUOTES,STRICT_ALL_TABLES")
+        );
+        assert_eq!(set("sql_mode", Value::Int(2)).unwrap(), text("PIPES_AS_CONCAT"));
+        assert_eq!(set("sql_mode", Value::Int(256)).unwrap_err().message, "sql_mode=0x00000100 is not supported.");
+        assert_eq!(number(set("sql_mode", Value::Int(-1))), 1231);
+        assert_eq!(number(set("sql_mode", Value::Double(1.0))), 1232);
         assert_eq!(set("sql_mode", text("")).unwrap(), text(""));
         assert_eq!(number(set("sql_mode", text("x"))), 1231);
-        assert_eq!(number(set("div_precision_increment", Value::Int(9))), 1235);
-        assert_eq!(set("div_precision_increment", Value::Int(4)).unwrap(), Value::Int(4));
+        assert_eq!(set("div_precision_increment", Value::Int(31)).unwrap(), Value::Int(30));
+        assert_eq!(number(set("timestamp", Value::Double(0.5))), 1231);
+        assert_eq!(set("timestamp", Value::Double(1.000_000_4)).unwrap(), Value::Double(1.0));
         assert_eq!(number(set("time_zone", text("+99:00"))), 1298);
         assert_eq!(set("time_zone", text("-3:30")).unwrap(), text("-03:30"));
         assert_eq!(set("time_zone", text("europe/berlin")).unwrap(), text("Europe/Berlin"));

@@ -14,6 +14,7 @@ pub fn shown(context: &StatementContext, global: bool) -> Vec<(String, String)> 
             globals.shown(d)
         } else {
             match context.system_variable(None, d.name) {
+                Ok(Value::Double(x)) => format!("{x:.6}"),
                 Ok(Value::Int(_)) | Err(_) => context.session.variables.shown(d),
                 Ok(value) => value.to_text(6).unwrap_or_default(),
             }

@@ -19,7 +19,7 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::ArithmeticOp;
 use muster_types::{
     ErrorCode, SqlError,
-    decimal::{beyond_i64, div_round, pow10, quotient_scale, rescale},
+    decimal::{beyond_i64, div_round, pow10, quotient_scale_for, rescale},
     sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
     wide::{divide_round_256, mul_div_cut},
 };
@@ -385,7 +385,7 @@ impl Quotient {
     /// The division of numbers of scales `dividend` and `divisor`, for a result of scale `result`.
     fn of(dividend: u8, divisor: u8, result: u8) -> Result<Quotient> {
         let shift = |scale: u8| scale as i32 + divisor as i32 - dividend as i32;
-        let computed = quotient_scale(dividend as u32, divisor as u32) as u8;
+        let computed = quotient_scale_for(dividend as u32, divisor as u32, result as u32) as u8;
         let Some(missing) = result.checked_sub(computed) else {
             return Ok(Quotient { shift: shift(result), zeros: None });
         };
@@ -402,7 +402,7 @@ impl Quotient {
 }
 
 /// `x * 10^shift / y` without what is behind the point. `y` is not zero.
-fn cut_quotient(x: i128, y: i128, shift: i32) -> Option<i128> {
+pub fn cut_quotient(x: i128, y: i128, shift: i32) -> Option<i128> {
     let power = pow10(shift.unsigned_abs())?;
     match shift >= 0 {
         true => match x.checked_mul(power) {

@@ -2,7 +2,7 @@
 
 use super::{
     arithmetic::narrow,
-    decimal::{divide, map_decimals, out_of_range, scale_of},
+    decimal::{cut_quotient, divide, map_decimals, out_of_range, scale_of},
     decimal256::widest_of,
     kernel::Kernel,
 };
@@ -177,7 +177,7 @@ impl Kernel for AverageOf {
         let shift = self.scale as i32 - self.sum_scale as i32;
         let out_of_range = |_: &dyn Display| out_of_range(" in 'avg'");
         let Some(sum) = sum.as_primitive_opt::<Decimal128Type>() else {
-            let digits = QuotientDigits { scale: self.scale, shift, is_cut: false };
+            let digits = QuotientDigits { scale: self.scale, shift, is_cut: self.scale == 0 };
             let average = |(sum, count): (Option<i256>, i64)| match (sum, count) {
                 (None, _) | (_, 0) => Ok(None),
                 (Some(sum), _) => match digits.divide(sum, i256::from_i128(count.into())) {
@@ -195,7 +195,10 @@ impl Kernel for AverageOf {
             out.push(if sum.is_null(i) || count.value(i) == 0 {
                 None
             } else {
-                let quotient = divide(sum.value(i), count.value(i) as i128, shift);
+                let (sum, count) = (sum.value(i), count.value(i) as i128);
+                // As other quotients of no digits behind the point, it is cut.
+                let quotient =
+                    if self.scale == 0 { cut_quotient(sum, count, shift) } else { divide(sum, count, shift) };
                 Some(quotient.ok_or_else(|| external(out_of_range(&"")))?)
             });
         }

@@ -44,8 +44,8 @@ pub(crate) struct Binder<'a> {
     /// Stored tables that are read, once for each mention, and whether the rows that the statement changes can be none
     /// of those that it reads: then they are in a derived table that is computed before.
     pub reads: Vec<(TableId, bool)>,
-    /// The stored column behind each TIMESTAMP column in local time.
-    pub local_times: HashMap<ColId, ColId>,
+    /// The stored column behind each column that is read in another form: TIMESTAMP in local time, padded CHAR.
+    pub stored_columns: HashMap<ColId, ColId>,
     /// Conditions that the views bound so far in a query check.
     pub view_checks: Vec<Expr>,
     /// Asks the next SELECT that is bound for the columns of its FROM clause, unless it groups their rows.
@@ -118,7 +118,7 @@ impl<'a> Binder<'a> {
             block: None,
             tables_bound: 0,
             reads: Vec::new(),
-            local_times: HashMap::new(),
+            stored_columns: HashMap::new(),
             view_checks: Vec::new(),
             wants_from: false,
             from: None,
@@ -166,6 +166,9 @@ impl<'a> Binder<'a> {
         if item.ty == ty {
             return item;
         }
+        if let Some(cut) = self.with_fraction_cut(&item, ty) {
+            return cut;
+        }
         let item = self.declared_if_wanted(item, ty);
         let item = match (item.decimals, ty.is_numeric()) {
             (_, true) => bytes_as_number(item),
@@ -198,7 +201,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, decimals }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals }
     }
 
     /// Returns true if the session's modes of dates are not the default ones, which casts and functions of dates have.

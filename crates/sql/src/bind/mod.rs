@@ -7,6 +7,7 @@
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
 //!   star        what `*` stands for            updatable  views that can be written through
+//!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   dependency  which columns determine which     hints      /*+ .. */
@@ -15,7 +16,9 @@
 //! ```
 
 mod aggregate;
+mod auto_is_null;
 mod binder;
+mod cut_fraction;
 mod declared;
 mod dependency;
 mod dml;
@@ -46,7 +49,7 @@ pub use updatable::updatable_tables;
 
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
-use muster_types::{Collation, Result, SqlError, SqlType, Value, temporal::DateModes, time_zone::TimeZone};
+use muster_types::{Collation, Result, SqlError, SqlModes, SqlType, Value, temporal::DateModes, time_zone::TimeZone};
 use scope::{Clause, FromClause, Names, Relation, Scope};
 
 /// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
@@ -60,6 +63,7 @@ pub trait SessionValues {
         match name {
             "lc_time_names" => Value::Text("en_US".into()),
             "group_concat_max_len" => Value::Int(1024),
+            "div_precision_increment" => Value::Int(4),
             _ => Value::Int(0),
         }
     }
@@ -107,9 +111,13 @@ pub trait SessionValues {
     fn check_interrupt(&self) -> Result<()> {
         Ok(())
     }
+    /// The modes of `sql_mode`.
+    fn sql_modes(&self) -> SqlModes {
+        SqlModes::ONLY_FULL_GROUP_BY
+    }
     /// Returns true if `sql_mode` has ONLY_FULL_GROUP_BY.
     fn only_full_group_by(&self) -> bool {
-        true
+        self.sql_modes().has(SqlModes::ONLY_FULL_GROUP_BY)
     }
 }
 
@@ -188,6 +196,9 @@ impl Binder<'_> {
     /// The end of binding: the relation, to which the hints now refer, and all that was found on the way.
     fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Bound {
         let hints = self.resolve_hints(&mut rel);
+        for (id, _) in outputs.iter().filter(|(id, _)| self.null_extended.contains(id)) {
+            self.columns.set_null_extended(*id);
+        }
         Bound {
             rel,
             outputs,
@@ -247,7 +258,8 @@ pub fn bind_rows(
             let pattern = Box::new(binder.convert_to_text(pattern, collation).expr);
             let first = binder.column_item(named[0].1);
             let arg = Box::new(binder.convert_to_text(first, collation).expr);
-            vec![Expr::Like { arg, pattern, escape: Some('\\'), negated: false }]
+            let escape = Some('\\').filter(|_| !binder.env.session.sql_modes().has(SqlModes::NO_BACKSLASH_ESCAPES));
+            vec![Expr::Like { arg, pattern, escape, negated: false }]
         }
     };
     if !predicates.is_empty() {

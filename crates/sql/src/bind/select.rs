@@ -19,8 +19,8 @@ use crate::{
     typing::{Item, arithmetic::KEPT_DIGITS},
 };
 use muster_algebra::{ColId, Expr, Rel};
-use muster_types::{ErrorCode, Result, SqlError};
-use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes};
+use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem, UnaryOperator};
 
 /// An item of the select list.
 #[derive(Clone)]
@@ -160,12 +160,25 @@ impl Binder<'_> {
             let item = self.expr(expr, &mut cx)?;
             let item = self.bare(item);
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
-            let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written));
+            let modes = self.env.session.sql_modes();
+            let alias = alias.map(|alias| self.without_leading_spaces(alias));
+            let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written, modes));
             let explicit = alias.is_some();
             let alias = alias.or_else(|| column_name(expr).map(str::to_string));
             found.push(Selected { item, name, ast: Some(expr), alias, explicit });
         }
         Ok(found)
+    }
+
+    /// An alias as MySQL takes it. Warnings 1466 and 1474 for spaces that it begins with.
+    fn without_leading_spaces(&mut self, alias: String) -> String {
+        let name = alias.trim_start_matches(' ').to_owned();
+        match (name == alias, name.is_empty()) {
+            (true, _) => {}
+            (_, true) => self.warn(ErrorCode::NameBecomesEmpty, format!("Name '{alias}' has become ''")),
+            _ => self.warn(ErrorCode::RemovedSpaces, format!("Leading spaces are removed from name '{alias}'")),
+        }
+        name
     }
 
     /// GROUP BY: positions, columns, aliases, expressions.
@@ -375,17 +388,38 @@ fn named_constant(expr: &ast::Expr) -> Option<&str> {
 
 /// The name that MySQL gives a result column without alias: a column's name, a string's value, else the text as
 /// written.
-fn implicit_name(expr: &ast::Expr, written: Option<&str>) -> String {
-    if let Some(name) = column_name(expr).or_else(|| named_constant(expr)) {
+fn implicit_name(expr: &ast::Expr, written: Option<&str>, modes: SqlModes) -> String {
+    let mut inner = expr;
+    while let ast::Expr::Nested(operand) | ast::Expr::UnaryOp { op: UnaryOperator::Plus, expr: operand } = inner {
+        inner = operand;
+    }
+    if let Some(name) = column_name(inner).or_else(|| named_constant(expr)) {
         return name.to_string();
     }
-    if let ast::Expr::Value(v) = expr {
+    let written = written.unwrap_or_default();
+    let is_wrapped = |c: char| matches!(c, '+' | '(' | ' ');
+    let bare = match inner {
+        ast::Expr::Value(_) | ast::Expr::Prefixed { .. } if inner != expr => {
+            written.trim_start_matches(is_wrapped).trim_end_matches([')', ' '])
+        }
+        _ => written,
+    };
+    let value = match inner {
+        ast::Expr::Prefixed { value, .. } => value,
+        other => other,
+    };
+    if let ast::Expr::Value(v) = value {
         match &v.value {
-            ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => return s.clone(),
+            ast::Value::SingleQuotedString(s)
+            | ast::Value::DoubleQuotedString(s)
+            | ast::Value::NationalStringLiteral(s) => {
+                let first = crate::parse::first_of_literals(bare, modes);
+                return first.as_ref().unwrap_or(s).trim_start_matches(' ').to_owned();
+            }
             ast::Value::Null => return "NULL".into(),
             ast::Value::Placeholder(_) => return "?".into(),
             _ => {}
         }
     }
-    written.map_or_else(|| expr.to_string(), str::to_string)
+    if bare.is_empty() { expr.to_string() } else { bare.to_owned() }
 }

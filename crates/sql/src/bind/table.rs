@@ -12,7 +12,7 @@ use muster_algebra::{
     ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction, TableDef,
     ViewDef,
 };
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value, time_zone::TimeZone};
 use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ impl Binder<'_> {
             columns.push((self.columns.add(meta), i));
         }
         let stored = columns.clone();
-        let local = self.local_times(&mut columns);
+        let read = self.columns_as_read(&mut columns);
         self.dependencies.add_table(&table, &columns);
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let (database, source) = (Some(table.database.clone()), RelationSource::Table);
@@ -131,18 +131,20 @@ impl Binder<'_> {
         self.reads.push((table.id, false));
         let from = FromClause::single(relation, named);
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
-        let rel = match local {
+        let rel = match read {
             Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
             None => rel,
         };
         Ok(Joined { rel, from })
     }
 
-    /// TIMESTAMP columns hold UTC; the statement reads them in the session's zone. Puts local columns in their places
-    /// and returns the projection that makes them; `None` when there is nothing to convert.
-    fn local_times(&mut self, columns: &mut [(ColId, usize)]) -> Option<Vec<(ColId, Expr)>> {
-        let zone = self.env.session.time_zone();
-        if zone.fixed_seconds() == Some(0) {
+    /// TIMESTAMP columns hold UTC; the statement reads them in the session's zone. With PAD_CHAR_TO_FULL_LENGTH it
+    /// reads CHAR columns with the spaces that are not stored. Puts the columns that are read in the places of the
+    /// stored ones and returns the projection that makes them; `None` when there is nothing to convert.
+    fn columns_as_read(&mut self, columns: &mut [(ColId, usize)]) -> Option<Vec<(ColId, Expr)>> {
+        let zone = Some(self.env.session.time_zone()).filter(|zone| zone.fixed_seconds() != Some(0));
+        let pads = self.env.session.sql_modes().has(SqlModes::PAD_CHAR_TO_FULL_LENGTH);
+        if zone.is_none() && !pads {
             return None;
         }
         let mut converted = false;
@@ -151,14 +153,24 @@ impl Binder<'_> {
             .map(|(id, _)| {
                 let stored = Expr::Column(*id);
                 let meta = self.columns.get(*id).clone();
-                let ty @ SqlType::Timestamp { .. } = meta.ty else { return (*id, stored) };
-                let name = |zone: TimeZone| self.given(Value::Text(zone.to_string())).expr;
-                let args = vec![stored, name(TimeZone::UTC), name(zone)];
+                let ty = meta.ty;
+                let (function, args) = match (ty, zone) {
+                    (SqlType::Timestamp { .. }, Some(zone)) => {
+                        let name = |zone: TimeZone| self.given(Value::Text(zone.to_string())).expr;
+                        (ScalarFunction::ConvertTz, vec![stored, name(TimeZone::UTC), name(zone)])
+                    }
+                    (SqlType::Text { kind: TextKind::Char, length, collation }, _) if pads => {
+                        let (length, space) = (Value::Int(i64::from(length)), Value::Text(" ".into()));
+                        let space = Expr::literal(space, SqlType::varchar(1, collation));
+                        (ScalarFunction::RPad, vec![stored, Expr::literal(length, SqlType::BIGINT), space])
+                    }
+                    _ => return (*id, stored),
+                };
                 converted = true;
-                let local = self.columns.add(meta);
-                self.local_times.insert(local, *id);
-                *id = local;
-                (*id, Expr::Call { function: ScalarFunction::ConvertTz, args, ty })
+                let read = self.columns.add(meta);
+                self.stored_columns.insert(read, *id);
+                *id = read;
+                (*id, Expr::Call { function, args, ty })
             })
             .collect();
         converted.then_some(exprs)

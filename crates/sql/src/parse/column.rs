@@ -21,6 +21,7 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
     let mut spec = ColumnSpec {
         ty: SqlType::Null,
         digits: None,
+        size: None,
         display_width: None,
         is_real: false,
         charset: None,
@@ -122,32 +123,32 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         "TIMESTAMP" => SqlType::Timestamp { fsp: fsp(c, &name)? },
         "TIME" => SqlType::Time { fsp: fsp(c, &name)? },
         "CHAR" | "CHARACTER" if c.accept("VARYING") => varchar(c, &name)?,
-        "CHAR" | "CHARACTER" => text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &name)?),
+        "CHAR" | "CHARACTER" => text(TextKind::Char, bounded(length(c, &name)?.unwrap_or(1), 255, &name)?),
         "VARCHAR" => varchar(c, &name)?,
         "NCHAR" | "NVARCHAR" | "NATIONAL" => national(c, &word, spec)?,
         "TINYTEXT" => text(TextKind::TinyText, 255),
         "TEXT" => {
-            length(c)?;
+            spec.size = length(c, &name)?;
             text(TextKind::Text, 65_535)
         }
         "MEDIUMTEXT" => text(TextKind::MediumText, 16_777_215),
         "LONGTEXT" => text(TextKind::LongText, u32::MAX),
         "LONG" => text(TextKind::MediumText, 16_777_215),
-        "BINARY" => bytes(BytesKind::Binary, bounded(length(c)?.unwrap_or(1), 255, &name)?),
-        "VARBINARY" => match length(c)? {
+        "BINARY" => bytes(BytesKind::Binary, bounded(length(c, &name)?.unwrap_or(1), 255, &name)?),
+        "VARBINARY" => match length(c, &name)? {
             Some(n) => bytes(BytesKind::VarBinary, bounded(n, VARCHAR_MAX, &name)?),
             None => return Err(c.error()),
         },
         "TINYBLOB" => bytes(BytesKind::TinyBlob, 255),
         "BLOB" => {
-            length(c)?;
+            spec.size = length(c, &name)?;
             bytes(BytesKind::Blob, 65_535)
         }
         "MEDIUMBLOB" => bytes(BytesKind::MediumBlob, 16_777_215),
         "LONGBLOB" => bytes(BytesKind::LongBlob, u32::MAX),
         "ENUM" => SqlType::Enum(members(c, &name, ENUM_MEMBERS_MAX)?),
         "SET" => SqlType::Set(members(c, &name, SET_MEMBERS_MAX)?),
-        "YEAR" => year(c)?,
+        "YEAR" => year(c, &name)?,
         "BIT" => bit(c, &name)?,
         "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
         | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
@@ -200,8 +201,8 @@ fn members(c: &mut Cursor, name: &str, max: usize) -> Result<MemberList> {
 }
 
 /// `YEAR` and `YEAR(4)`. Error 1818 for another width.
-fn year(c: &mut Cursor) -> Result<SqlType> {
-    let width = length(c)?;
+fn year(c: &mut Cursor, name: &str) -> Result<SqlType> {
+    let width = length(c, name)?;
     // As in MySQL they change nothing.
     attributes(c);
     match width {
@@ -215,7 +216,7 @@ fn year(c: &mut Cursor) -> Result<SqlType> {
 
 /// `BIT` and `BIT(n)`. Errors: 3013 for no bits, 1439 for more than 64.
 fn bit(c: &mut Cursor, name: &str) -> Result<SqlType> {
-    match length(c)?.unwrap_or(1) {
+    match length(c, name)?.unwrap_or(1) {
         0 => Err(SqlError::new(ErrorCode::InvalidFieldSize, format!("Invalid size for column '{name}'."))),
         width @ 1..=64 => Ok(SqlType::Bit { width: width as u8 }),
         _ => {
@@ -239,7 +240,7 @@ fn national(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType
     spec.charset = Some("utf8mb3".into());
     match varying {
         true => varchar(c, &spec.name),
-        false => Ok(text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &spec.name)?)),
+        false => Ok(text(TextKind::Char, bounded(length(c, &spec.name)?.unwrap_or(1), 255, &spec.name)?)),
     }
 }
 
@@ -251,17 +252,29 @@ fn bytes(kind: BytesKind, length: u32) -> SqlType {
     SqlType::Bytes { kind, length }
 }
 
-fn length(c: &mut Cursor) -> Result<Option<u64>> {
+/// A number in parentheses. Error 1439 for one that does not fit 32 bits.
+fn length(c: &mut Cursor, name: &str) -> Result<Option<u64>> {
     if !c.accept_token(&Token::LParen) {
         return Ok(None);
     }
-    let n = c.unsigned()?;
+    let n = match c.peek(0) {
+        Token::Number(digits, _) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+            let n = digits.parse().unwrap_or(u64::MAX);
+            c.advance();
+            n
+        }
+        _ => return Err(c.error()),
+    };
     c.expect_token(&Token::RParen)?;
+    if n > u64::from(u32::MAX) {
+        let message = format!("Display width out of range for column '{name}' (max = {})", u32::MAX);
+        return Err(SqlError::new(ErrorCode::TooBigDisplayWidth, message));
+    }
     Ok(Some(n))
 }
 
 fn varchar(c: &mut Cursor, name: &str) -> Result<SqlType> {
-    match length(c)? {
+    match length(c, name)? {
         Some(n) => Ok(text(TextKind::VarChar, bounded(n, VARCHAR_MAX, name)?)),
         None => Err(c.error()),
     }
@@ -275,7 +288,7 @@ fn bounded(n: u64, max: u64, name: &str) -> Result<u32> {
 }
 
 fn fsp(c: &mut Cursor, name: &str) -> Result<u8> {
-    match length(c)?.unwrap_or(0) {
+    match length(c, name)?.unwrap_or(0) {
         n @ 0..=6 => Ok(n as u8),
         n => Err(SqlError::precision_too_big(n, name, 6)),
     }
@@ -312,7 +325,7 @@ fn attributes(c: &mut Cursor) -> NumberAttributes {
 }
 
 fn integer(c: &mut Cursor, width: IntWidth, spec: &mut ColumnSpec) -> Result<SqlType> {
-    let display = match length(c)? {
+    let display = match length(c, &spec.name)? {
         None => None,
         Some(0) => None,
         Some(n) => Some(u8::try_from(n).map_err(|_| display_width_out_of_range(&spec.name))?),

@@ -1,7 +1,8 @@
 //! Reading tokens: words, names, strings, and expressions through sqlparser.
 
 use super::{
-    dialect::MusterDialect,
+    default_text::default_text,
+    function_words::is_function_word,
     reserved::is_reserved,
     source::{LITERAL_ROWS, ON_DUPLICATE, SourceText},
 };
@@ -16,18 +17,17 @@ use sqlparser::{
 /// How deep expressions and queries may nest. What recurses over them needs stack in proportion.
 const MAX_NESTING: usize = 150;
 
-static DIALECT: MusterDialect = MusterDialect;
-
 /// A place in the tokens of one statement. Words compare without case; a quoted identifier is never a word.
 pub(crate) struct Cursor<'s, 'a> {
     pub source: &'s SourceText<'a>,
-    parser: Parser<'static>,
+    parser: Parser<'s>,
 }
 
 impl<'s, 'a> Cursor<'s, 'a> {
     pub fn new(source: &'s SourceText<'a>) -> Cursor<'s, 'a> {
-        let parser =
-            Parser::new(&DIALECT).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(source.tokens.clone());
+        let parser = Parser::new(&source.dialect)
+            .with_recursion_limit(MAX_NESTING)
+            .with_tokens_with_locations(source.tokens.clone());
         Cursor { source, parser }
     }
 
@@ -119,7 +119,8 @@ impl<'s, 'a> Cursor<'s, 'a> {
         match self.peek(0) {
             Token::Word(w) => {
                 let name = w.value.clone();
-                if name.is_empty() {
+                let is_call = || w.quote_style.is_none() && *self.peek(1) == Token::LParen && is_function_word(&name);
+                if is_call() {
                     return Err(self.error());
                 }
                 self.advance();
@@ -140,10 +141,18 @@ impl<'s, 'a> Cursor<'s, 'a> {
     /// `[database.]name`.
     pub fn table_name(&mut self) -> Result<TableName> {
         let first = self.unreserved()?;
-        if self.accept_token(&Token::Period) {
-            Ok(TableName { database: Some(first), name: self.identifier()? })
+        let name = if self.accept_token(&Token::Period) {
+            TableName { database: Some(first), name: self.identifier()? }
         } else {
-            Ok(TableName { database: None, name: first })
+            TableName { database: None, name: first }
+        };
+        let wrong = |code, what| Err(SqlError::new(code, format!("Incorrect {what} name ''")));
+        match &name {
+            TableName { database: Some(database), .. } if database.is_empty() => {
+                wrong(ErrorCode::WrongDbName, "database")
+            }
+            TableName { name, .. } if name.is_empty() => wrong(ErrorCode::WrongTableName, "table"),
+            _ => Ok(name),
         }
     }
 
@@ -206,7 +215,7 @@ impl<'s, 'a> Cursor<'s, 'a> {
     pub fn query(&mut self) -> Result<Query> {
         let start = self.position();
         let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
-        let text = self.source.readable[start..self.last_end().max(start)].trim_end().to_string();
+        let text = default_text(self.source, start..self.last_end().max(start)).trim_end().to_string();
         let items = super::items::select_items(self.source);
         Ok(Query { ast, text, items, parameters: self.source.parameters })
     }

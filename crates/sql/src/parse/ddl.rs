@@ -240,6 +240,10 @@ fn table_options(c: &mut Cursor, options: &mut TableOptions) -> Result<()> {
         } else if c.accept("COMMENT") {
             c.accept_token(&Token::Eq);
             options.comment = c.string()?;
+        } else if let Some(option) = c.accept_any(&["DATA DIRECTORY", "INDEX DIRECTORY"]) {
+            c.accept_token(&Token::Eq);
+            c.string()?;
+            options.directories.push(option);
         } else if c.accept("AUTO_INCREMENT") {
             c.accept_token(&Token::Eq);
             options.auto_increment = Some(c.unsigned()?);
@@ -265,7 +269,7 @@ fn table_options(c: &mut Cursor, options: &mut TableOptions) -> Result<()> {
         } else if c.at("PARTITION") {
             return Err(SqlError::unsupported("PARTITION BY"));
         } else if let Some(word) =
-            ["ENCRYPTION", "COMPRESSION", "DATA", "INDEX", "UNION", "TABLESPACE", "CONNECTION"].iter().find(|w| c.at(w))
+            ["ENCRYPTION", "COMPRESSION", "UNION", "TABLESPACE", "CONNECTION"].iter().find(|w| c.at(w))
         {
             return Err(SqlError::unsupported(format!("table option {word}")));
         } else {

@@ -4,9 +4,14 @@
 //! one passes for it (`dialect`) and answers the same questions, but decides precedence by the manual (14.4.1 "Operator
 //! Precedence") and reads some operators itself.
 
-use super::special_calls::{
-    char_call, named_call, regexp_comes, regexp_operator, sounds_like, sounds_like_operator, weight_string,
+use super::{
+    default_text::ModalSyntax,
+    special_calls::{
+        cast, cast_with_float, char_call, concatenation, like_comes, named_call, next_token, plain_like, regexp_comes,
+        regexp_operator, sounds_like, sounds_like_operator, weight_string,
+    },
 };
+use muster_types::SqlModes;
 use sqlparser::{
     ast::{
         BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -17,7 +22,7 @@ use sqlparser::{
     parser::{Parser, ParserError},
     tokenizer::{Token, Word},
 };
-use std::any::TypeId;
+use std::{any::TypeId, cell::Cell};
 
 /// Names of the calls that stand for a flat `a AND b AND c` (and OR). No identifier can be written like them.
 pub(crate) const AND_CHAIN: &str = "\u{1}AND";
@@ -37,11 +42,27 @@ const SHIFT: u8 = 26;
 const ADD: u8 = 30;
 const MULTIPLY: u8 = 40;
 const BIT_XOR: u8 = 45;
+/// `||` with PIPES_AS_CONCAT.
+const CONCAT: u8 = 46;
 const UNARY: u8 = 48;
 const BANG: u8 = 49;
 
 #[derive(Debug)]
-pub(crate) struct MusterDialect;
+pub(crate) struct MusterDialect {
+    modes: SqlModes,
+    pub syntax: ModalSyntax,
+    /// The token at which the parser asks again for the prefix that this dialect has asked it for.
+    asked_again: Cell<Option<usize>>,
+    /// The first token of the prefix that the parser has read last.
+    prefix_start: Cell<usize>,
+}
+
+impl MusterDialect {
+    pub fn new(modes: SqlModes) -> MusterDialect {
+        let (asked_again, prefix_start) = (Cell::new(None), Cell::new(0));
+        MusterDialect { modes, syntax: ModalSyntax::default(), asked_again, prefix_start }
+    }
+}
 
 static MYSQL: MySqlDialect = MySqlDialect {};
 
@@ -63,7 +84,7 @@ impl Dialect for MusterDialect {
     }
 
     fn is_delimited_identifier_start(&self, c: char) -> bool {
-        MYSQL.is_delimited_identifier_start(c)
+        MYSQL.is_delimited_identifier_start(c) || (c == '"' && self.modes.has(SqlModes::ANSI_QUOTES))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
@@ -78,8 +99,11 @@ impl Dialect for MusterDialect {
         *keyword != Keyword::TABLE && MYSQL.is_column_alias(keyword, parser)
     }
 
+    fn supports_string_literal_backslash_escape(&self) -> bool {
+        !self.modes.has(SqlModes::NO_BACKSLASH_ESCAPES)
+    }
+
     as_mysql!(
-        supports_string_literal_backslash_escape,
         ignores_wildcard_escapes,
         supports_string_literal_concatenation,
         supports_numeric_prefix,
@@ -136,18 +160,36 @@ impl Dialect for MusterDialect {
             Token::Plus | Token::Minus => ADD,
             Token::Mul | Token::Div | Token::Mod => MULTIPLY,
             Token::Caret => BIT_XOR,
+            Token::StringConcat => CONCAT,
             Token::Arrow | Token::LongArrow => 100,
             _ => 0,
         }))
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        // A chain of `||` has to know where its first operand begins.
+        if self.modes.has(SqlModes::PIPES_AS_CONCAT) {
+            let start = next_token(parser);
+            if self.asked_again.replace(None) != Some(start) {
+                self.asked_again.set(Some(start));
+                let prefix = parser.parse_prefix();
+                self.prefix_start.set(start);
+                return Some(prefix);
+            }
+        }
         let (token, next) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
         let operator = match (&token.token, &next.token) {
             (Token::ExclamationMark, _) => UnaryOperator::BangNot,
             (Token::Minus, _) => UnaryOperator::Minus,
             (Token::Plus, _) => UnaryOperator::Plus,
             (Token::Tilde, _) => UnaryOperator::BitwiseNot,
+            (Token::Word(w), _) if w.keyword == Keyword::NOT && self.modes.has(SqlModes::HIGH_NOT_PRECEDENCE) => {
+                self.syntax.note_negation(next_token(parser));
+                UnaryOperator::BangNot
+            }
+            (Token::Word(w), _) if is_word(w, "CAST") && self.modes.has(SqlModes::REAL_AS_FLOAT) => {
+                return (next.token == Token::LParen).then(|| cast_with_float(parser, &self.syntax));
+            }
             (Token::Word(w), next) if w.quote_style.is_none() => return word_prefix(w.clone(), next.clone(), parser),
             _ => return None,
         };
@@ -159,10 +201,16 @@ impl Dialect for MusterDialect {
     }
 
     fn parse_infix(&self, parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+        if parser.peek_token_ref().token == Token::StringConcat {
+            return Some(concatenation(parser, left, self.prefix_start.get(), &self.syntax));
+        }
         let Token::Word(word) = &parser.peek_token_ref().token else { return None };
         let chain = match word.keyword {
             Keyword::IN | Keyword::NOT if lists_subqueries(parser) => return Some(in_list(parser, left)),
             _ if regexp_comes(word, parser) => return Some(regexp_operator(parser, left, precedence)),
+            _ if self.modes.has(SqlModes::NO_BACKSLASH_ESCAPES) && like_comes(word, parser) => {
+                return Some(plain_like(parser, left, precedence, &self.syntax));
+            }
             _ if sounds_like(word, parser) => return Some(sounds_like_operator(parser, left, precedence)),
             Keyword::AND => AND_CHAIN,
             Keyword::OR => OR_CHAIN,
@@ -330,33 +378,6 @@ fn call_of_column(name: Word, parser: &mut Parser) -> Result<Expr, ParserError> 
     let column = parser.parse_expr()?;
     parser.expect_token(&Token::RParen)?;
     Ok(call(name.into_ident(span), Some(vec![column])))
-}
-
-/// `CAST(x AS CHAR(n) CHARACTER SET cs)` is `CONVERT(CAST(x AS CHAR(n)) USING cs)`.
-fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
-    parser.expect_keyword_is(Keyword::CAST)?;
-    parser.expect_token(&Token::LParen)?;
-    let expr = Box::new(parser.parse_expr()?);
-    parser.expect_keyword_is(Keyword::AS)?;
-    let data_type = parser.parse_data_type()?;
-    let charset =
-        match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
-            true => Some(parser.parse_object_name(false)?),
-            false => None,
-        };
-    parser.expect_token(&Token::RParen)?;
-    let cast = Expr::Cast { kind: CastKind::Cast, expr, data_type, format: None };
-    Ok(match charset {
-        None => cast,
-        Some(_) => Expr::Convert {
-            is_try: false,
-            expr: Box::new(cast),
-            data_type: None,
-            charset,
-            target_before_value: false,
-            styles: Vec::new(),
-        },
-    })
 }
 
 /// Returns true if the next token opens parentheses with a comma in them.

@@ -4,7 +4,7 @@
 
 use super::scan::{self, Piece};
 use muster_types::{
-    ErrorCode, Result, SqlError,
+    ErrorCode, Result, SqlError, SqlModes,
     charset::{self, Charset},
 };
 use std::{borrow::Cow, fmt::Write};
@@ -14,14 +14,14 @@ const INTRODUCER: &[u8] = b"_binary";
 const SHOWN_BYTES: usize = 3;
 
 /// The text of statements that came in a character set. Error 1300 for bytes that are not of it.
-pub fn statement_text(charset: Charset, sql: &[u8]) -> Result<Cow<'_, str>> {
+pub fn statement_text(charset: Charset, sql: &[u8], modes: SqlModes) -> Result<Cow<'_, str>> {
     let foreign = |sql| gives_values(sql).then_some(charset);
     if !sql.is_ascii() && sql.windows(INTRODUCER.len()).any(|w| w.eq_ignore_ascii_case(INTRODUCER)) {
-        return decode_owned(charset, &with_bytes_as_hex(sql, foreign(sql)));
+        return decode_owned(charset, &with_bytes_as_hex(sql, foreign(sql), modes));
     }
     let text = decode(charset, sql);
     if text.is_err() && foreign(sql).is_some() {
-        decode_owned(charset, &with_bytes_as_hex(sql, Some(charset)))
+        decode_owned(charset, &with_bytes_as_hex(sql, Some(charset), modes))
     } else {
         text
     }
@@ -34,8 +34,9 @@ fn decode_owned(charset: Charset, sql: &[u8]) -> Result<Cow<'static, str>> {
 /// Returns true for a statement that gives values to columns.
 fn gives_values(sql: &[u8]) -> bool {
     let mut at = 0;
-    while at < sql.len() && (sql[at].is_ascii_whitespace() || scan::piece(sql, at).0 == Piece::Comment) {
-        at = scan::piece(sql, at).1;
+    while at < sql.len() && (sql[at].is_ascii_whitespace() || scan::piece(sql, at, SqlModes::NONE).0 == Piece::Comment)
+    {
+        at = scan::piece(sql, at, SqlModes::NONE).1;
     }
     let begins = |word: &str| sql[at..].get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
     ["INSERT", "REPLACE", "UPDATE"].into_iter().any(begins)
@@ -60,22 +61,24 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Literals of bytes in hexadecimal digits: those with the introducer `_binary`, and with a character set those that
 /// are not of it.
-fn with_bytes_as_hex(sql: &[u8], charset: Option<Charset>) -> Vec<u8> {
+fn with_bytes_as_hex(sql: &[u8], charset: Option<Charset>, modes: SqlModes) -> Vec<u8> {
     let mut out = Vec::with_capacity(sql.len() * 2);
     let mut at = 0;
     while at < sql.len() {
-        let (kind, mut end) = scan::piece(sql, at);
+        let (kind, mut end) = scan::piece(sql, at, modes);
         let quote = sql[at];
-        let introducer = if kind == Piece::Quoted && quote != b'`' { introducer(&out) } else { None };
+        let is_name = quote == b'`' || quote == b'"' && modes.has(SqlModes::ANSI_QUOTES);
+        let is_literal = kind == Piece::Quoted && !is_name;
+        let introducer = if is_literal { introducer(&out) } else { None };
         let is_binary = introducer.is_some_and(|word| word.eq_ignore_ascii_case(INTRODUCER));
-        if kind == Piece::Quoted && quote != b'`' && (is_binary || charset.is_some()) {
+        if is_literal && (is_binary || charset.is_some()) {
             // A doubled quote stands for itself.
             while sql.get(end) == Some(&quote) {
-                end = scan::piece(sql, end).1;
+                end = scan::piece(sql, end, modes).1;
             }
             let is_foreign = |bytes: &[u8]| charset.is_some_and(|charset| charset::decode(charset, bytes).is_none());
             let is_hex = |bytes: &Vec<u8>| if is_binary { !bytes.is_ascii() } else { is_foreign(bytes) };
-            if let Some(bytes) = unescape(&sql[at..end]).filter(is_hex) {
+            if let Some(bytes) = unescape(&sql[at..end], scan::has_escapes(quote, modes)).filter(is_hex) {
                 let binary = if introducer.is_some() { "" } else { "_binary " };
                 let space = if out.ends_with(b" ") { "" } else { " " };
                 out.extend_from_slice(format!("{space}{binary}X'{}'", hex(&bytes)).as_bytes());
@@ -89,6 +92,19 @@ fn with_bytes_as_hex(sql: &[u8], charset: Option<Charset>) -> Vec<u8> {
     out
 }
 
+/// The first of several literals that stand side by side, as in `'a' 'b'`. `None` if there is one only.
+pub(crate) fn first_of_literals(written: &str, modes: SqlModes) -> Option<String> {
+    let start = written.find(['\'', '"'])?;
+    let (text, quote) = (written.as_bytes(), written.as_bytes()[start]);
+    let mut end = scan::piece(text, start, modes).1;
+    while text.get(end) == Some(&quote) {
+        end = scan::piece(text, end, modes).1;
+    }
+    let literal = unescape(&text[start..end], scan::has_escapes(quote, modes))?;
+    let has_more = text[end..].iter().any(|b| matches!(b, b'\'' | b'"'));
+    String::from_utf8(literal).ok().filter(|_| has_more)
+}
+
 /// The introducer of a character set that the text ends with: `_latin1`.
 fn introducer(before: &[u8]) -> Option<&[u8]> {
     let before = before.trim_ascii_end();
@@ -99,14 +115,14 @@ fn introducer(before: &[u8]) -> Option<&[u8]> {
 }
 
 /// The bytes of a quoted literal (manual 11.1.1, "Special Character Escape Sequences"); `None` when it is not ended.
-fn unescape(literal: &[u8]) -> Option<Vec<u8>> {
+fn unescape(literal: &[u8], has_escapes: bool) -> Option<Vec<u8>> {
     let (quote, inner) = literal.split_first()?;
     let inner = inner.strip_suffix(&[*quote])?;
     let mut out = Vec::with_capacity(inner.len());
     let mut rest = inner.iter();
     while let Some(&b) = rest.next() {
         match b {
-            b'\\' => match *rest.next()? {
+            b'\\' if has_escapes => match *rest.next()? {
                 b'0' => out.push(0),
                 b'b' => out.push(8),
                 b'n' => out.push(b'\n'),
@@ -127,14 +143,18 @@ fn unescape(literal: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn read(charset: Charset, sql: &[u8]) -> Result<Cow<'_, str>> {
+        statement_text(charset, sql, SqlModes::NONE)
+    }
+
     #[test]
     fn bytes_are_read_in_the_clients_character_set() {
-        assert_eq!(statement_text(Charset::Latin1, b"select 'caf\xE9'").unwrap(), "select 'café'");
-        assert_eq!(statement_text(Charset::Utf8mb4, "select 'é'".as_bytes()).unwrap(), "select 'é'");
-        let e = statement_text(Charset::Utf8mb4, b"select '\xFFabc'").unwrap_err();
+        assert_eq!(read(Charset::Latin1, b"select 'caf\xE9'").unwrap(), "select 'café'");
+        assert_eq!(read(Charset::Utf8mb4, "select 'é'".as_bytes()).unwrap(), "select 'é'");
+        let e = read(Charset::Utf8mb4, b"select '\xFFabc'").unwrap_err();
         assert_eq!((e.code.number(), &*e.message), (1300, "Invalid utf8mb4 character string: 'FF6162'"));
-        assert!(statement_text(Charset::Ascii, "é".as_bytes()).is_err());
-        assert!(statement_text(Charset::Utf8mb3, "😀".as_bytes()).is_err());
+        assert!(read(Charset::Ascii, "é".as_bytes()).is_err());
+        assert!(read(Charset::Utf8mb3, "😀".as_bytes()).is_err());
     }
 
     #[test]
@@ -148,7 +168,7 @@ mod tests {
             (b"select '_binary' '\xC3\xA9'", "select '_binary' 'é'"),
             (b"select _binary'\xC3\xA9", "select _binary'é"),
         ] {
-            assert_eq!(statement_text(Charset::Utf8mb4, sql).unwrap(), want);
+            assert_eq!(read(Charset::Utf8mb4, sql).unwrap(), want);
         }
     }
 
@@ -159,11 +179,19 @@ mod tests {
             (b"UPDATE t SET a='\xE9', b = _binary'\xFF'", "SET a= _binary X'E9', b = _binary X'FF'"),
             (b"replace t values (_latin1'\xE9', `a`)", "(_latin1 X'E9', `a`)"),
         ] {
-            let text = statement_text(Charset::Utf8mb4, sql).unwrap();
+            let text = read(Charset::Utf8mb4, sql).unwrap();
             assert!(text.ends_with(want), "{text}");
         }
         for sql in [&b"insert into t\xFF values (1)"[..], b"select '\xFF'", b"insert into `\xFF` values (1)"] {
-            assert!(statement_text(Charset::Utf8mb4, sql).is_err());
+            assert!(read(Charset::Utf8mb4, sql).is_err());
         }
+    }
+
+    #[test]
+    fn modes_decide_what_is_a_literal() {
+        let read = |sql, modes| statement_text(Charset::Utf8mb4, sql, modes).map(Cow::into_owned);
+        let plain = SqlModes::NO_BACKSLASH_ESCAPES;
+        assert_eq!(read(b"insert into t values ('\xFF\\')", plain).unwrap(), "insert into t values ( _binary X'FF5C')");
+        assert!(read(b"insert into t (\"\xFF\") values (1)", SqlModes::ANSI_QUOTES).is_err());
     }
 }

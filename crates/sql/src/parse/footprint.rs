@@ -5,6 +5,7 @@ use super::{
     literal_rows::extent_and_values,
     scan::{Piece, piece, uncover},
 };
+use muster_types::SqlModes;
 
 /// Bytes for each token. Measured: 400 bytes in `VALUES ROW`, 500 in `IN` lists, 700 in conditions joined by OR, 1,250
 /// in select lists.
@@ -17,9 +18,9 @@ const LITERAL_BYTES: usize = 128;
 /// Bytes for each byte of text of such rows.
 const LITERAL_TEXT_BYTES: usize = 4;
 
-/// Bytes that parsing, binding and planning this statement take.
+/// Bytes that parsing, binding and planning this statement take, whatever the `sql_mode`.
 pub fn footprint(sql: &str) -> usize {
-    let readable = uncover(sql);
+    let readable = uncover(sql, SqlModes::NONE);
     let general =
         |text: &str| text.len().saturating_mul(TEXT_BYTES).saturating_add(tokens(text).saturating_mul(TOKEN_BYTES));
     match extent_and_values(&readable) {
@@ -35,7 +36,7 @@ fn tokens(text: &str) -> usize {
     let text = text.as_bytes();
     let (mut tokens, mut at, mut in_word) = (0, 0, false);
     while at < text.len() {
-        let (kind, end) = piece(text, at);
+        let (kind, end) = piece(text, at, SqlModes::NONE);
         let word = kind == Piece::Other && is_of_word(text[at]);
         let begins = match kind {
             Piece::Space | Piece::Comment | Piece::VersionComment => false,
@@ -65,7 +66,7 @@ mod tests {
             ("(1,2.5)<=@a", 8),
             ("/*!40101 SET */ x = 1;", 5),
         ] {
-            assert_eq!(tokens(&uncover(sql)), want, "{sql}");
+            assert_eq!(tokens(&uncover(sql, SqlModes::NONE)), want, "{sql}");
         }
         assert_eq!(footprint("select 1"), 8 * 16 + 2 * 1024);
         assert_eq!(footprint("insert t values (1, 'a'), (2, 'b')"), 16 * 16 + 3 * 1024 + 4 * 128 + 18 * 4);

@@ -6,10 +6,10 @@
 
 use super::{
     column::{hex_bytes, number},
-    scan::{Piece, piece},
+    scan::{Piece, has_escapes, piece},
 };
 use crate::{InsertRows, InsertValue};
-use muster_types::Value;
+use muster_types::{SqlModes, Value};
 use std::ops::Range;
 
 /// The rows of literals of an INSERT, and the bytes of the text that they stand in.
@@ -24,9 +24,9 @@ pub(super) struct LiteralRows {
 
 /// The rows of literals that the VALUES of an INSERT or REPLACE begins with; `None` for any other statement, and when
 /// the first row is no such row.
-pub(super) fn literal_rows(text: &str) -> Option<LiteralRows> {
+pub(super) fn literal_rows(text: &str, modes: SqlModes) -> Option<LiteralRows> {
     let mut rows = InsertRows::default();
-    let extent = each_row(text, |values| {
+    let extent = each_row(text, modes, |values| {
         let begin = rows.values.len();
         rows.values.append(values);
         rows.end_row(begin);
@@ -37,7 +37,7 @@ pub(super) fn literal_rows(text: &str) -> Option<LiteralRows> {
 /// The bytes that these rows stand in, and the number of their values.
 pub(super) fn extent_and_values(text: &str) -> Option<(Range<usize>, usize)> {
     let mut count = 0;
-    let extent = each_row(text, |values| {
+    let extent = each_row(text, SqlModes::NONE, |values| {
         count += values.len();
         values.clear();
     })?;
@@ -51,9 +51,9 @@ struct Extent {
 }
 
 /// Reads row after row; `take` leaves nothing in what it is given.
-fn each_row(text: &str, mut take: impl FnMut(&mut Vec<InsertValue>)) -> Option<Extent> {
-    let start = first_row(text.as_bytes())?;
-    let mut scan = Scan { text, at: start, parameters: 0 };
+fn each_row(text: &str, modes: SqlModes, mut take: impl FnMut(&mut Vec<InsertValue>)) -> Option<Extent> {
+    let start = first_row(text.as_bytes(), modes)?;
+    let mut scan = Scan { text, modes, at: start, parameters: 0 };
     let mut extent = Extent { start, end: start, parameters: 0 };
     let mut values = Vec::new();
     while scan.row(&mut values).is_some() {
@@ -69,15 +69,16 @@ fn each_row(text: &str, mut take: impl FnMut(&mut Vec<InsertValue>)) -> Option<E
 }
 
 /// Where the first row of VALUES begins: `INSERT .. t [(names)] VALUES (`.
-fn first_row(text: &[u8]) -> Option<usize> {
+fn first_row(text: &[u8], modes: SqlModes) -> Option<usize> {
     let (mut at, mut words, mut lists) = (0, 0, 0);
     loop {
         match text.get(at)? {
             b'(' if words > 1 && lists == 0 => {
-                at = names_in_parentheses(text, at)?;
+                at = names_in_parentheses(text, at, modes)?;
                 lists += 1;
             }
-            b'.' | b'`' => at = piece(text, at).1,
+            b'.' | b'`' => at = piece(text, at, modes).1,
+            b'"' if modes.has(SqlModes::ANSI_QUOTES) => at = piece(text, at, modes).1,
             b if is_of_word(*b) => {
                 let length = text[at..].iter().take_while(|b| is_of_word(**b)).count();
                 let word = &text[at..at + length];
@@ -91,12 +92,12 @@ fn first_row(text: &[u8]) -> Option<usize> {
                     return None;
                 }
                 if words > 1 && (is("VALUES") || is("VALUE")) {
-                    at = skip_space(text, at);
+                    at = skip_space(text, at, modes);
                     return (text.get(at) == Some(&b'(')).then_some(at);
                 }
                 words += 1;
             }
-            _ => match piece(text, at) {
+            _ => match piece(text, at, modes) {
                 (Piece::Space | Piece::Comment, end) => at = end,
                 _ => return None,
             },
@@ -105,15 +106,16 @@ fn first_row(text: &[u8]) -> Option<usize> {
 }
 
 /// The end of a list of names that begins at `at`.
-fn names_in_parentheses(text: &[u8], at: usize) -> Option<usize> {
+fn names_in_parentheses(text: &[u8], at: usize, modes: SqlModes) -> Option<usize> {
     let mut at = at + 1;
     loop {
         match text.get(at)? {
             b')' => return Some(at + 1),
             b',' | b'.' => at += 1,
-            b'`' => at = piece(text, at).1,
+            b'`' => at = piece(text, at, modes).1,
+            b'"' if modes.has(SqlModes::ANSI_QUOTES) => at = piece(text, at, modes).1,
             b if is_of_word(*b) => at += 1,
-            _ => match piece(text, at) {
+            _ => match piece(text, at, modes) {
                 (Piece::Space | Piece::Comment, end) => at = end,
                 _ => return None,
             },
@@ -125,9 +127,9 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }
 
-fn skip_space(text: &[u8], mut at: usize) -> usize {
+fn skip_space(text: &[u8], mut at: usize, modes: SqlModes) -> usize {
     while at < text.len() {
-        match piece(text, at) {
+        match piece(text, at, modes) {
             (Piece::Space | Piece::Comment, end) => at = end,
             _ => break,
         }
@@ -137,6 +139,7 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 
 struct Scan<'a> {
     text: &'a str,
+    modes: SqlModes,
     at: usize,
     parameters: usize,
 }
@@ -154,7 +157,7 @@ impl<'a> Scan<'a> {
 
     fn skip_space(&mut self) {
         if self.next().is_some_and(|b| b.is_ascii_whitespace() || matches!(b, b'/' | b'-' | b'#')) {
-            self.at = skip_space(self.text.as_bytes(), self.at);
+            self.at = skip_space(self.text.as_bytes(), self.at, self.modes);
         }
     }
 
@@ -185,6 +188,7 @@ impl<'a> Scan<'a> {
 
     fn value(&mut self) -> Option<InsertValue> {
         match self.next()? {
+            b'"' if self.modes.has(SqlModes::ANSI_QUOTES) => None,
             b'\'' | b'"' => self.string().map(|s| InsertValue::Literal(Value::Text(s))),
             b'?' => {
                 self.at += 1;
@@ -221,6 +225,7 @@ impl<'a> Scan<'a> {
         } else if is("_binary") {
             self.skip_space();
             match self.next() {
+                Some(b'"') if self.modes.has(SqlModes::ANSI_QUOTES) => return None,
                 Some(b'\'' | b'"') => Value::Bytes(self.string()?.into_bytes()),
                 _ => return None,
             }
@@ -267,7 +272,9 @@ impl<'a> Scan<'a> {
     /// A string between quotes, with MySQL's escapes (manual 11.1.1).
     fn string(&mut self) -> Option<String> {
         let (quote, rest) = (self.next()?, &self.text[self.at + 1..]);
-        let special = |from: usize| rest[from..].bytes().position(|b| b == quote || b == b'\\').map(|n| from + n);
+        let has_escapes = has_escapes(quote, self.modes);
+        let is_special = |b| b == quote || (b == b'\\' && has_escapes);
+        let special = |from: usize| rest[from..].bytes().position(is_special).map(|n| from + n);
         let mut end = special(0)?;
         if rest.as_bytes()[end] == quote && rest.as_bytes().get(end + 1) != Some(&quote) {
             self.at += end + 2;
@@ -313,7 +320,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(String, &str)> {
-        let found = literal_rows(text)?;
+        let found = literal_rows(text, SqlModes::NONE)?;
         let values: Vec<String> = found
             .rows
             .values
@@ -364,7 +371,7 @@ mod tests {
             "select 1",
             "",
         ] {
-            assert!(literal_rows(text).is_none(), "{text}");
+            assert!(literal_rows(text, SqlModes::NONE).is_none(), "{text}");
         }
     }
 }

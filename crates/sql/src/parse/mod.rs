@@ -11,6 +11,8 @@
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   reserved   words that are no names
+//!   function_words  words that are functions in front of a parenthesis only
+//!   default_text  a query as the default sql_mode would have it written
 //!   special_calls  calls and operators with a grammar of their own
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
@@ -21,6 +23,7 @@ mod account;
 mod column;
 mod cursor;
 mod ddl;
+mod default_text;
 mod dialect;
 mod dml;
 #[cfg(test)]
@@ -28,11 +31,14 @@ mod dml_tests;
 mod encoding;
 mod explicit_table;
 mod footprint;
+mod function_words;
 mod items;
 mod joins;
 mod literal_rows;
 mod load;
 mod locking;
+#[cfg(test)]
+mod modes_tests;
 #[cfg(test)]
 mod parse_tests;
 mod reserved;
@@ -46,15 +52,17 @@ mod transaction;
 
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
+pub(crate) use encoding::first_of_literals;
 pub use encoding::statement_text;
 pub use footprint::footprint;
-pub(crate) use reserved::is_reserved;
-pub use scan::split;
+pub(crate) use function_words::is_function_word;
+pub use reserved::is_reserved;
+pub use scan::{split, split_under};
 pub(crate) use source::offset_of;
 
 use crate::{ScalarExpr, Statement};
 use cursor::Cursor;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use source::SourceText;
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
@@ -64,10 +72,15 @@ const MAX_CHAIN: usize = 600;
 /// Most set operations (UNION ..) of one statement.
 const MAX_SET_OPERATIONS: usize = 600;
 
-/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for
-/// what MySQL has and Muster has not.
+/// Parses one statement (a trailing `;` is allowed) in the default `sql_mode`. Errors: 1064 near the place, 1065 for
+/// nothing at all, 1235 for what MySQL has and Muster has not.
 pub fn parse(sql: &str) -> Result<Statement> {
-    with_cursor(sql, |cursor| {
+    parse_under(sql, SqlModes::NONE)
+}
+
+/// Parses as [`parse`] does, under the modes of a session.
+pub fn parse_under(sql: &str, modes: SqlModes) -> Result<Statement> {
+    with_cursor(sql, modes, |cursor| {
         let statement = statement::statement(cursor)?;
         cursor.finish()?;
         Ok(statement)
@@ -76,16 +89,16 @@ pub fn parse(sql: &str) -> Result<Statement> {
 
 /// Parses one expression (for tests and tools).
 pub fn parse_expression(sql: &str) -> Result<ScalarExpr> {
-    with_cursor(sql, |cursor| {
+    with_cursor(sql, SqlModes::NONE, |cursor| {
         let expression = cursor.expression()?;
         cursor.finish()?;
         Ok(expression)
     })
 }
 
-fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
-    let readable = scan::uncover(sql);
-    let source = SourceText::new(sql, &readable)?;
+fn with_cursor<T>(sql: &str, modes: SqlModes, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
+    let readable = scan::uncover(sql, modes);
+    let source = SourceText::new(sql, &readable, modes)?;
     if source.significant().iter().all(|i| source.tokens[*i].token == Token::SemiColon) {
         return Err(SqlError::empty_query());
     }

@@ -268,7 +268,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Returns true if a word is a name only in quotes.
-pub(crate) fn is_reserved(word: &str) -> bool {
+pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word.to_ascii_lowercase().as_str()).is_ok()
 }
 

@@ -3,6 +3,7 @@
 //! The tokenizer of sqlparser works on one statement; this looks at the text before it: to split a script at `;`, and
 //! to uncover the statements that MySQL hides from other servers in `/*! ... */`.
 
+use muster_types::SqlModes;
 use std::borrow::Cow;
 
 /// `/*!NNNNN ... */` is executed up to this version of MySQL.
@@ -22,16 +23,25 @@ pub(super) enum Piece {
     Other,
 }
 
+/// Returns true if a backslash between quotes of this kind changes the character behind it.
+pub(super) fn has_escapes(quote: u8, modes: SqlModes) -> bool {
+    match quote {
+        b'`' => false,
+        b'"' if modes.has(SqlModes::ANSI_QUOTES) => false,
+        _ => !modes.has(SqlModes::NO_BACKSLASH_ESCAPES),
+    }
+}
+
 /// The piece that begins at `at`, and where it ends. An unterminated one reaches to the end.
-pub(super) fn piece(text: &[u8], at: usize) -> (Piece, usize) {
+pub(super) fn piece(text: &[u8], at: usize, modes: SqlModes) -> (Piece, usize) {
     let rest = &text[at..];
     match rest[0] {
-        b'\'' | b'"' | b'`' => (Piece::Quoted, at + quoted(rest)),
+        quote @ (b'\'' | b'"' | b'`') => (Piece::Quoted, at + quoted(rest, has_escapes(quote, modes))),
         b'#' => (Piece::Comment, at + line(rest)),
         b'-' if rest.get(1) == Some(&b'-') && rest.get(2).is_none_or(|b| b.is_ascii_whitespace() || *b < b' ') => {
             (Piece::Comment, at + line(rest))
         }
-        b'/' if rest.starts_with(b"/*!") => (Piece::VersionComment, at + version_comment(rest)),
+        b'/' if rest.starts_with(b"/*!") => (Piece::VersionComment, at + version_comment(rest, modes)),
         b'/' if rest.starts_with(b"/*") => (Piece::Comment, at + block(rest)),
         b';' => (Piece::Semicolon, at + 1),
         b if b.is_ascii_whitespace() => (Piece::Space, at + 1),
@@ -39,11 +49,11 @@ pub(super) fn piece(text: &[u8], at: usize) -> (Piece, usize) {
     }
 }
 
-fn quoted(rest: &[u8]) -> usize {
+fn quoted(rest: &[u8], has_escapes: bool) -> usize {
     let quote = rest[0];
     let mut i = 1;
     while i < rest.len() {
-        if rest[i] == b'\\' && quote != b'`' {
+        if rest[i] == b'\\' && has_escapes {
             i += 2;
         } else if rest[i] == quote {
             // A doubled quote stands for itself: it ends one piece and begins the next, which lexes the same.
@@ -64,7 +74,7 @@ fn block(rest: &[u8]) -> usize {
 }
 
 /// The statement inside may hold quotes and comments with `*/` in them.
-fn version_comment(rest: &[u8]) -> usize {
+fn version_comment(rest: &[u8], modes: SqlModes) -> usize {
     let mut i = 3;
     while i < rest.len() {
         if rest[i..].starts_with(b"*/") {
@@ -72,22 +82,27 @@ fn version_comment(rest: &[u8]) -> usize {
         }
         i = match rest[i] {
             b'/' if rest[i..].starts_with(b"/*!") => i + 3,
-            _ => piece(rest, i).1,
+            _ => piece(rest, i, modes).1,
         };
     }
     rest.len()
 }
 
 /// The statements of a text, cut at `;` outside of quotes and comments, as written and without the `;`. Pieces without
-/// any statement (only space and comments) are left out.
+/// any statement (only space and comments) are left out. The text is read in the default `sql_mode`.
 pub fn split(sql: &str) -> Vec<&str> {
+    split_under(sql, SqlModes::NONE)
+}
+
+/// Cuts a text as [`split`] does, under the modes of a session.
+pub fn split_under(sql: &str, modes: SqlModes) -> Vec<&str> {
     let text = sql.as_bytes();
     let mut found = Vec::new();
     // Where the statement's first word stands, once there is one.
     let mut begin = None;
     let mut at = 0;
     while at < text.len() {
-        let (kind, end) = piece(text, at);
+        let (kind, end) = piece(text, at, modes);
         match kind {
             Piece::Semicolon => found.extend(begin.take().map(|b: usize| sql[b..at].trim_end())),
             Piece::Space | Piece::Comment => {}
@@ -101,7 +116,7 @@ pub fn split(sql: &str) -> Vec<&str> {
 
 /// The text with `/*!NNNNN` and its `*/` blanked, so that what they enclose is read; what is meant for newer versions
 /// is blanked as a whole. Every byte keeps its place.
-pub(crate) fn uncover(sql: &str) -> Cow<'_, str> {
+pub(crate) fn uncover(sql: &str, modes: SqlModes) -> Cow<'_, str> {
     if !sql.contains("/*!") {
         return Cow::Borrowed(sql);
     }
@@ -116,7 +131,7 @@ pub(crate) fn uncover(sql: &str) -> Cow<'_, str> {
             at += 2;
             continue;
         }
-        let (kind, end) = piece(text, at);
+        let (kind, end) = piece(text, at, modes);
         if kind != Piece::VersionComment {
             at = end;
             continue;
@@ -170,7 +185,7 @@ mod tests {
             ("select 1 /* x */", "select 1 /* x */"),
             ("/*!50003 select '*/' */", "         select '*/'   "),
         ] {
-            assert_eq!(uncover(text), want, "{text}");
+            assert_eq!(uncover(text, SqlModes::NONE), want, "{text}");
         }
     }
 }

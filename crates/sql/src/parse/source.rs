@@ -1,8 +1,8 @@
 //! The tokens of one statement, and where they stand in its text.
 
-use super::literal_rows::literal_rows;
+use super::{dialect::MusterDialect, literal_rows::literal_rows};
 use crate::InsertRows;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace, Word},
@@ -15,6 +15,8 @@ const NEAR_CHARS: usize = 80;
 /// One statement's text and tokens. Every token knows its bytes; the vectors run in parallel.
 pub(crate) struct SourceText<'a> {
     pub text: &'a str,
+    pub modes: SqlModes,
+    pub dialect: MusterDialect,
     /// The text with version comments uncovered, byte for byte in place.
     pub readable: &'a str,
     pub tokens: Vec<TokenWithSpan>,
@@ -35,9 +37,11 @@ pub(super) const ON_DUPLICATE: &str = "ON DUPLICATE KEY UPDATE";
 
 impl<'a> SourceText<'a> {
     /// Cuts the text into tokens.
-    pub fn new(text: &'a str, readable: &'a str) -> Result<SourceText<'a>> {
+    pub fn new(text: &'a str, readable: &'a str, modes: SqlModes) -> Result<SourceText<'a>> {
         let mut source = SourceText {
             text,
+            modes,
+            dialect: MusterDialect::new(modes),
             readable,
             tokens: Vec::new(),
             starts: Vec::new(),
@@ -46,7 +50,7 @@ impl<'a> SourceText<'a> {
             into: None,
             literal_rows: Cell::new(None),
         };
-        match literal_rows(readable) {
+        match literal_rows(readable, modes) {
             None => source.tokenize(readable, 0)?,
             Some(found) => {
                 source.tokenize(&readable[..found.start], 0)?;
@@ -56,6 +60,8 @@ impl<'a> SourceText<'a> {
                 source.tokenize(&readable[found.end..], found.end)?;
             }
         }
+        source.join_user_variables();
+        super::function_words::quote_spaced(&mut source, modes);
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
@@ -67,7 +73,7 @@ impl<'a> SourceText<'a> {
 
     /// Adds the tokens of a part of the text that begins at the byte `base`. `?` becomes `?0`, `?1` and so on.
     fn tokenize(&mut self, part: &str, base: usize) -> Result<()> {
-        let tokens = match Tokenizer::new(&super::dialect::MusterDialect, part).tokenize_with_location() {
+        let tokens = match Tokenizer::new(&self.dialect, part).tokenize_with_location() {
             Ok(tokens) => tokens,
             Err(e) => return Err(syntax_error(self.text, base + offset_of(&self.text[base..], e.location))),
         };
@@ -85,10 +91,42 @@ impl<'a> SourceText<'a> {
                 *name = format!("?{}", self.parameters);
                 self.parameters += 1;
             }
+            if let Token::Word(Word { quote_style: quote @ Some('"'), .. }) = &mut token {
+                // sqlparser takes names in double quotes for strings here and there.
+                *quote = Some('`');
+            }
             let span = Span::new(behind(from, span.start), behind(from, span.end));
             self.tokens.push(TokenWithSpan { token, span });
         }
         Ok(())
+    }
+
+    /// Makes one word of `@'a b'`, `@"a b"` and @`a b`. The `@` of an account stands behind a name.
+    fn join_user_variables(&mut self) {
+        for at in 0..self.tokens.len().saturating_sub(1) {
+            let is_sign = match &self.tokens[at].token {
+                Token::AtSign => true,
+                Token::Word(Word { value, quote_style: None, .. }) => value == "@",
+                _ => false,
+            };
+            let before = at.checked_sub(1).map(|before| &self.tokens[before].token);
+            let follows_name = matches!(
+                before,
+                Some(Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) | Token::Word(_) | Token::Number(..))
+            );
+            if !is_sign || follows_name || self.starts[at + 1] != self.ends[at] {
+                continue;
+            }
+            let name = match &self.tokens[at + 1].token {
+                Token::SingleQuotedString(name) | Token::DoubleQuotedString(name) => name,
+                Token::Word(Word { value, quote_style: Some(_), .. }) => value,
+                _ => continue,
+            };
+            let word = Word { value: format!("@{name}"), quote_style: None, keyword: Keyword::NoKeyword };
+            self.tokens[at].token = Token::Word(word);
+            self.ends[at] = self.ends[at + 1];
+            self.tokens[at + 1].token = Token::Whitespace(Whitespace::Space);
+        }
     }
 
     /// Adds one token that stands for the bytes from `start` to `end`.
@@ -109,11 +147,13 @@ impl<'a> SourceText<'a> {
         self.error_at(offset(self.text, &line_starts(self.text), at))
     }
 
-    /// `||` is OR and `&&` is AND (without PIPES_AS_CONCAT); `ON DUPLICATE KEY UPDATE` is one token.
+    /// `||` is OR (without PIPES_AS_CONCAT) and `&&` is AND; `ON DUPLICATE KEY UPDATE` is one token.
     fn replace_operators(&mut self) {
         for token in &mut self.tokens {
             match token.token {
-                Token::StringConcat => token.token = Token::make_keyword("OR"),
+                Token::StringConcat if !self.modes.has(SqlModes::PIPES_AS_CONCAT) => {
+                    token.token = Token::make_keyword("OR");
+                }
                 Token::Overlap => token.token = Token::make_keyword("AND"),
                 _ => {}
             }

@@ -5,12 +5,13 @@
 //!   WEIGHT_STRING(x AS CHAR(n))    WEIGHT_STRING(x, 'CHAR', n), also BINARY
 //!   a SOUNDS LIKE b                SOUNDEX(a) = SOUNDEX(b)
 //!   a [NOT] REGEXP b, a RLIKE b    sqlparser's node, also for a pattern that is NULL
+//!   a || b                         CONCAT(a, b), with PIPES_AS_CONCAT
 //!   INSERT(..)                     a call, though the word is a statement's
 //! ```
 
-use super::dialect::call;
+use super::{default_text::ModalSyntax, dialect::call};
 use sqlparser::{
-    ast::{BinaryOperator, Expr, Ident, Value},
+    ast::{BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, Value},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, Word},
@@ -74,6 +75,109 @@ pub(super) fn named_call(name: Word, parser: &mut Parser) -> Result<Expr, Parser
     let args = opened(parser)?;
     parser.expect_token(&Token::RParen)?;
     Ok(call(Ident::new(name.value), Some(args)))
+}
+
+/// `CAST(x AS CHAR(n) CHARACTER SET cs)` is `CONVERT(CAST(x AS CHAR(n)) USING cs)`.
+pub(super) fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::CAST)?;
+    parser.expect_token(&Token::LParen)?;
+    let expr = Box::new(parser.parse_expr()?);
+    parser.expect_keyword_is(Keyword::AS)?;
+    let data_type = parser.parse_data_type()?;
+    let charset =
+        match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
+            true => Some(parser.parse_object_name(false)?),
+            false => None,
+        };
+    parser.expect_token(&Token::RParen)?;
+    let cast = Expr::Cast { kind: CastKind::Cast, expr, data_type, format: None };
+    Ok(match charset {
+        None => cast,
+        Some(_) => Expr::Convert {
+            is_try: false,
+            expr: Box::new(cast),
+            data_type: None,
+            charset,
+            target_before_value: false,
+            styles: Vec::new(),
+        },
+    })
+}
+
+/// Reads CAST where REAL means FLOAT.
+pub(super) fn cast_with_float(parser: &mut Parser, syntax: &ModalSyntax) -> Result<Expr, ParserError> {
+    let expr = cast(parser)?;
+    let Expr::Cast { kind, expr, data_type: DataType::Real, format } = expr else { return Ok(expr) };
+    // The word stands in front of the closing parenthesis.
+    let is_word = |at: &usize| matches!(parser.token_at(*at).token, Token::Word(_));
+    if let Some(at) = (0..parser.index()).rev().find(is_word) {
+        syntax.note_real(at);
+    }
+    Ok(Expr::Cast { kind, expr, data_type: DataType::Float(ExactNumberInfo::None), format })
+}
+
+/// The position of the next token that is no space.
+pub(super) fn next_token(parser: &Parser) -> usize {
+    let mut at = parser.index();
+    while matches!(parser.token_at(at).token, Token::Whitespace(_)) {
+        at += 1;
+    }
+    at
+}
+
+/// Reads `|| b || ..` behind the first operand, which begins at the token `start`.
+pub(super) fn concatenation(
+    parser: &mut Parser,
+    left: &Expr,
+    start: usize,
+    syntax: &ModalSyntax,
+) -> Result<Expr, ParserError> {
+    let precedence = parser.get_next_precedence()?;
+    let (mut args, mut operators) = (vec![left.clone()], Vec::new());
+    while parser.peek_token_ref().token == Token::StringConcat {
+        operators.push(next_token(parser));
+        parser.advance_token();
+        args.push(parser.parse_subexpr(precedence)?);
+    }
+    syntax.note_concatenation(start, operators, parser.index());
+    Ok(call(Ident::new("CONCAT"), Some(args)))
+}
+
+/// Returns true if `[NOT] LIKE` comes.
+pub(super) fn like_comes(word: &Word, parser: &Parser) -> bool {
+    match word.keyword {
+        Keyword::NOT => {
+            matches!(&parser.peek_nth_token_ref(1).token, Token::Word(next) if next.keyword == Keyword::LIKE)
+        }
+        keyword => keyword == Keyword::LIKE,
+    }
+}
+
+/// Reads `[NOT] LIKE b` behind a where a backslash is a character as others are: without ESCAPE there is no escape
+/// character, and one has to be written behind ESCAPE.
+pub(super) fn plain_like(
+    parser: &mut Parser,
+    left: &Expr,
+    precedence: u8,
+    syntax: &ModalSyntax,
+) -> Result<Expr, ParserError> {
+    let negated = parser.parse_keyword(Keyword::NOT);
+    parser.advance_token();
+    let pattern = Box::new(parser.parse_subexpr(precedence)?);
+    let escape = match parser.parse_keyword(Keyword::ESCAPE) {
+        // Binding refuses an escape of two characters, as MySQL refuses an empty one here.
+        true => match parser.parse_subexpr(precedence)? {
+            Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(text) if text.is_empty()) => {
+                Expr::Value(Value::SingleQuotedString("''".into()).into())
+            }
+            escape => escape,
+        },
+        false => {
+            syntax.note_like(parser.index());
+            Expr::Value(Value::SingleQuotedString(String::new()).into())
+        }
+    };
+    Ok(Expr::Like { negated, any: false, expr: Box::new(left.clone()), pattern, escape_char: Some(Box::new(escape)) })
 }
 
 /// Returns true if `SOUNDS LIKE` comes.

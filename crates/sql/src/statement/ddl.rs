@@ -32,6 +32,9 @@ pub struct ColumnSpec {
     pub ty: SqlType,
     /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
     pub digits: Option<FloatDigits>,
+    /// The size of `TEXT(n)`, in characters, and of `BLOB(n)`, in bytes: the column has the smallest of the types that
+    /// hold so many.
+    pub size: Option<u64>,
     /// The display width of `TINYINT(1)`; MySQL shows no other.
     pub display_width: Option<u8>,
     /// The type is written as `REAL`, which `sql_mode` can make FLOAT.
@@ -76,6 +79,8 @@ pub struct IndexSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableOptions {
     pub engine: Option<String>,
+    /// `DATA DIRECTORY` and `INDEX DIRECTORY`, as far as they are written.
+    pub directories: Vec<&'static str>,
     pub charset: Option<String>,
     pub collation: Option<String>,
     pub comment: String,

@@ -150,6 +150,7 @@ pub fn count_parameters(statement: &Statement) -> usize {
         Statement::Insert(insert) => insert.parameters(),
         Statement::Update(update) => update.parameters(),
         Statement::Delete(delete) => delete.parameters(),
+        Statement::CreateTableSelect(create) => create.query.parameters(),
         Statement::Explain(explain) => count_parameters(&explain.statement),
         Statement::Do(exprs) => most(&mut exprs.iter()),
         Statement::Kill { id, .. } => id.parameters(),

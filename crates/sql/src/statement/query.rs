@@ -1,12 +1,13 @@
 //! Queries and expressions as parsed, with the text they were written in.
 
+use super::TableName;
 use sqlparser::ast;
 
 /// A SELECT (or VALUES, TABLE, UNION, WITH ..) and its text, which names its result columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub(crate) ast: Box<ast::Query>,
-    /// The query as written.
+    /// The query as written, or as the default `sql_mode` would have it written.
     pub text: String,
     /// The texts of select items in order, for each SELECT keyword by its place (line, column).
     pub(crate) items: Vec<((u64, u64), Vec<String>)>,
@@ -18,6 +19,28 @@ impl Query {
     /// Number of `?` placeholders.
     pub fn parameters(&self) -> usize {
         self.parameters
+    }
+
+    /// The tables of the outermost FROM clause, as written, and their names in the query.
+    pub fn tables(&self) -> Vec<(TableName, String)> {
+        let ast::SetExpr::Select(select) = &*self.ast.body else { return Vec::new() };
+        let all =
+            select.from.iter().flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
+        let named = all.filter_map(|factor| match factor {
+            ast::TableFactor::Table { name, alias, .. } => Some((name, alias)),
+            _ => None,
+        });
+        let parts = |name: &ast::ObjectName| -> Vec<String> {
+            name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.clone()).collect()
+        };
+        named
+            .filter_map(|(name, alias)| {
+                let mut parts = parts(name);
+                let name = parts.pop()?;
+                let shown = alias.as_ref().map_or_else(|| name.clone(), |alias| alias.name.value.clone());
+                Some((TableName { database: parts.pop(), name }, shown))
+            })
+            .collect()
     }
 
     /// The locking clauses of the whole query: what it locks of the rows that it reads.

@@ -1,6 +1,6 @@
 //! Types of aggregate functions (manual 14.19.1; MySQL: `Item_sum`).
 
-use super::{Item, arithmetic::DIV_INCREMENT, numeric_type};
+use super::{Item, arithmetic::ArithmeticRules, numeric_type};
 use muster_types::{SqlType, sql_type::DECIMAL_MAX_PRECISION};
 
 /// Digits that SUM adds in front of the point: it can add that many rows.
@@ -19,13 +19,14 @@ pub(crate) fn sum(item: &Item) -> (SqlType, SqlType) {
 }
 
 /// Type of AVG, and the type its argument is converted to.
-pub(crate) fn avg(item: &Item) -> (SqlType, SqlType) {
+pub(crate) fn avg(item: &Item, rules: ArithmeticRules) -> (SqlType, SqlType) {
     let arg = numeric_type(item.ty);
     match arg {
         SqlType::Double | SqlType::Null => (SqlType::Double, SqlType::Double),
         _ => match item.decimal_digits() {
             Some((p, s)) => {
-                (SqlType::decimal((p + DIV_INCREMENT).min(DECIMAL_MAX_PRECISION as u32), s + DIV_INCREMENT), arg)
+                let precision = (p + rules.increment).min(DECIMAL_MAX_PRECISION as u32);
+                (SqlType::decimal(precision, s + rules.increment), arg)
             }
             None => (SqlType::Double, SqlType::Double),
         },
@@ -46,6 +47,8 @@ mod tests {
     use muster_algebra::{ColId, Expr};
     use muster_types::Collation;
 
+    const RULES: ArithmeticRules = ArithmeticRules { increment: 4, signed_differences: false };
+
     #[test]
     fn sums_and_averages() {
         for (ty, want_sum, want_avg) in [
@@ -59,7 +62,7 @@ mod tests {
         ] {
             let item = Item::new(Expr::Column(ColId(0)), ty);
             assert_eq!(sum(&item).0.to_string(), want_sum);
-            assert_eq!(avg(&item).0.to_string(), want_avg);
+            assert_eq!(avg(&item, RULES).0.to_string(), want_avg);
         }
     }
 }

@@ -3,8 +3,17 @@
 use super::{Item, numeric_type};
 use muster_algebra::ArithmeticOp;
 use muster_types::decimal::DIGITS_MAX;
-pub(crate) use muster_types::decimal::{DIV_INCREMENT, quotient_scale};
+pub(crate) use muster_types::decimal::quotient_scale;
 use muster_types::{SqlType, sql_type::DECIMAL_MAX_SCALE};
+
+/// What the session decides of arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ArithmeticRules {
+    /// Digits that `/` and AVG add behind the point: `div_precision_increment`.
+    pub increment: u32,
+    /// NO_UNSIGNED_SUBTRACTION: a difference of integers is signed.
+    pub signed_differences: bool,
+}
 
 /// The conversions of the operands and the result of `l op r`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,20 +53,20 @@ fn unclamped(precision: u32, scale: u32) -> SqlType {
 }
 
 /// Digits behind the point that floating-point arithmetic over these shows; `None`: as many as it takes.
-pub(crate) fn decimals(op: ArithmeticOp, l: &Item, r: &Item) -> Option<u8> {
+pub(crate) fn decimals(op: ArithmeticOp, l: &Item, r: &Item, rules: ArithmeticRules) -> Option<u8> {
     let most = l.shown_decimals()?.max(r.shown_decimals()?);
     match op {
-        ArithmeticOp::Div => Some(more_decimals(most)),
+        ArithmeticOp::Div => Some(more_decimals(most, rules)),
         _ => Some(most),
     }
 }
 
 /// Digits behind the point of a floating-point quotient or average.
-pub(crate) fn more_decimals(decimals: u8) -> u8 {
-    (decimals + DIV_INCREMENT as u8).min(DECIMAL_MAX_SCALE)
+pub(crate) fn more_decimals(decimals: u8, rules: ArithmeticRules) -> u8 {
+    (decimals + rules.increment as u8).min(DECIMAL_MAX_SCALE)
 }
 
-pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
+pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item, rules: ArithmeticRules) -> ArithmeticType {
     // A bare NULL is a floating-point number without digits.
     let number = |ty| if ty == SqlType::Null { SqlType::Double } else { numeric_type(ty) };
     let (lt, rt) = (number(l.ty), number(r.ty));
@@ -70,7 +79,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
         };
     }
     if lt.is_integer() && rt.is_integer() && op != ArithmeticOp::Div {
-        return integer(op, l, r, lt.is_unsigned(), rt.is_unsigned());
+        return integer(op, (l, lt.is_unsigned()), (r, rt.is_unsigned()), rules);
     }
     let (p1, s1) = l.decimal_digits().unwrap_or((1, 0));
     let (p2, s2) = r.decimal_digits().unwrap_or((1, 0));
@@ -79,7 +88,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
     let result = match op {
         ArithmeticOp::Add | ArithmeticOp::Sub => SqlType::decimal(whole + scale + 1, scale),
         ArithmeticOp::Mul => SqlType::decimal(p1 + p2, s1 + s2),
-        ArithmeticOp::Div => SqlType::decimal(p1 + s2 + DIV_INCREMENT, s1 + DIV_INCREMENT),
+        ArithmeticOp::Div => SqlType::decimal(p1 + s2 + rules.increment, s1 + rules.increment),
         ArithmeticOp::Mod => SqlType::decimal(p1.max(p2), scale),
         ArithmeticOp::IntDiv => SqlType::BIGINT,
     };
@@ -87,15 +96,27 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
     let kept = match op {
         // What divides must leave room for a longer dividend.
         ArithmeticOp::Mul => kept(k1 + k2, result),
-        ArithmeticOp::Div => kept(quotient_scale(k1, k2).min((DIGITS_MAX + k1).saturating_sub(k2)), result),
+        ArithmeticOp::Div => {
+            kept(quotient_scale(k1, k2, rules.increment).min((DIGITS_MAX + k1).saturating_sub(k2)), result)
+        }
         _ => kept(k1.max(k2), result),
     };
     let (left, right) = (unclamped(p1 - s1 + k1, k1), unclamped(p2 - s2 + k2, k2));
     ArithmeticType { left, right, result, kept }
 }
 
-fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsigned: bool) -> ArithmeticType {
+fn integer(
+    op: ArithmeticOp,
+    (l, left_unsigned): (&Item, bool),
+    (r, right_unsigned): (&Item, bool),
+    rules: ArithmeticRules,
+) -> ArithmeticType {
     let big = |unsigned| if unsigned { SqlType::BIGINT_UNSIGNED } else { SqlType::BIGINT };
+    // Only decimals hold what is negative and what is beyond the largest signed.
+    let wide = SqlType::decimal(20, 0);
+    if op == ArithmeticOp::Sub && rules.signed_differences && (left_unsigned || right_unsigned) {
+        return ArithmeticType { left: wide, right: wide, result: SqlType::BIGINT, kept: None };
+    }
     let result = match op {
         // The sign of a remainder is the dividend's.
         ArithmeticOp::Mod => big(left_unsigned),
@@ -106,8 +127,6 @@ fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsi
         let unsigned = left_unsigned || right_unsigned;
         return ArithmeticType { left: big(unsigned), right: big(unsigned), ..same };
     }
-    // One side can be negative, the other beyond the largest signed: only decimals hold both.
-    let wide = SqlType::decimal(20, 0);
     ArithmeticType { left: wide, right: wide, result, kept: None }
 }
 
@@ -144,8 +163,26 @@ mod tests {
         Item::literal(Value::Int(i), SqlType::BIGINT)
     }
 
+    const RULES: ArithmeticRules = ArithmeticRules { increment: 4, signed_differences: false };
+
     fn result(op: ArithmeticOp, l: Item, r: Item) -> String {
-        arithmetic(op, &l, &r).result.to_string()
+        arithmetic(op, &l, &r, RULES).result.to_string()
+    }
+
+    #[test]
+    fn sessions_have_rules() {
+        let u = || column(SqlType::BIGINT_UNSIGNED);
+        let rules = ArithmeticRules { increment: 10, signed_differences: true };
+        for (op, l, r, want) in [
+            (Sub, u(), int(1), "bigint"),
+            (Sub, int(1), u(), "bigint"),
+            (Sub, u(), u(), "bigint"),
+            (Add, u(), u(), "bigint unsigned"),
+            (Div, int(7), int(2), "decimal(11,10)"),
+            (Div, dec(15, 2), dec(10, 3), "decimal(28,12)"),
+        ] {
+            assert_eq!(arithmetic(op, &l, &r, rules).result.to_string(), want, "{op:?}");
+        }
     }
 
     #[test]
@@ -184,7 +221,7 @@ mod tests {
     #[test]
     fn quotients_keep_words_of_nine_digits() {
         for (dividend, divisor, want) in [(0, 0, 9), (2, 0, 9), (6, 0, 18), (2, 3, 18), (9, 0, 18), (5, 9, 18)] {
-            assert_eq!(quotient_scale(dividend, divisor), want, "{dividend} / {divisor}");
+            assert_eq!(quotient_scale(dividend, divisor, 4), want, "{dividend} / {divisor}");
         }
         let third = |p, s| Item { kept: Some(9), ..dec(p, s) };
         for (op, l, r, want) in [
@@ -197,16 +234,16 @@ mod tests {
             (Add, third(34, 4), dec(32, 0), ("decimal(37,4)", Some(9))),
             (Add, third(40, 4), dec(32, 0), ("decimal(41,4)", Some(9))),
         ] {
-            let t = arithmetic(op, &l, &r);
+            let t = arithmetic(op, &l, &r, RULES);
             assert_eq!((&*t.result.to_string(), t.kept), want, "{op:?} {l:?} {r:?}");
         }
     }
 
     #[test]
     fn integers_of_different_sign_meet_as_decimals() {
-        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &column(SqlType::BIGINT));
+        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &column(SqlType::BIGINT), RULES);
         assert_eq!((t.left, t.result), (SqlType::decimal(20, 0), SqlType::BIGINT_UNSIGNED));
-        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &int(5));
+        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &int(5), RULES);
         assert_eq!(t.right, SqlType::BIGINT_UNSIGNED);
     }
 }

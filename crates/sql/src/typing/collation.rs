@@ -104,6 +104,7 @@ mod tests {
             derivation,
             kept: None,
             hexadecimal: false,
+            is_bits: false,
             decimals: None,
         }
     }

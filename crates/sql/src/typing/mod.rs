@@ -34,6 +34,8 @@ pub(crate) struct Item {
     pub kept: Option<u32>,
     /// True if it is a hexadecimal or bit literal: a byte string, and a number where one is wanted (manual 11.1.4).
     pub hexadecimal: bool,
+    /// True if it is a bit literal, whose number is signed.
+    pub is_bits: bool,
     /// Digits behind the point that a floating-point number shows; `None`: as many as it takes (MySQL:
     /// `Item::decimals`).
     pub decimals: Option<u8>,
@@ -46,7 +48,7 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, decimals: None }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals: None }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.

@@ -120,6 +120,7 @@ codes! {
     InvalidArgumentForLogarithm = 3020, "2201E";
     TruncatedWrongValue = 1292, "22007";
     Unsupported = 1295, "HY000";
+    UnknownStorageEngine = 1286, "42000";
     DivisionByZero = 1365, "22012";
     TruncatedWrongValueForField = 1366, "HY000";
     QueryInterrupted = 1317, "70100";
@@ -161,7 +162,13 @@ codes! {
     DataOutOfRange = 1690, "22003";
     WrongParamCountToNativeFct = 1582, "42000";
     FunctionDoesNotExist = 1305, "42000";
+    RemovedSpaces = 1466, "HY000";
+    NameBecomesEmpty = 1474, "HY000";
+    NoLockingOfInformationSchema = 3550, "HY000";
+    SpacedFunctionDoesNotExist = 1630, "42000";
     StorageCorrupt = 1712, "HY000";
+    ChangedSqlMode = 3090, "HY000";
+    SqlModeMerged = 3135, "HY000";
     ConflictingHint = 3126, "HY000";
     UnknownQueryBlock = 3127, "HY000";
     UnresolvedHintName = 3128, "HY000";
@@ -182,6 +189,7 @@ codes! {
     RegexpInvalidRange = 3697, "HY000";
     RegexpPatternTooBig = 3700, "HY000";
     RegexpInvalidCaptureGroupName = 3887, "HY000";
+    UnsupportedSqlMode = 3899, "HY000";
     RegexpInvalidFlag = 3900, "HY000";
     CharacterSetMismatch = 3995, "HY000";
     RegexpNumberTooBig = 4007, "HY000";

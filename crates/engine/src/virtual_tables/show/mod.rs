@@ -22,7 +22,7 @@ use crate::{
     system_schema,
 };
 use muster_sql::{Parameters, Show, ShowFilter, TableName};
-use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::like::LikePattern};
+use muster_types::{Collation, Result, SqlError, SqlModes, SqlType, Value, collation::like::LikePattern};
 use std::sync::Arc;
 
 /// Columns and rows of one SHOW.
@@ -51,7 +51,9 @@ fn filtered(context: &Arc<StatementContext>, listing: Listing, filter: Option<&S
         None => {}
         Some(ShowFilter::Like(pattern)) => {
             let collation = columns.first().and_then(|c| c.ty.collation()).unwrap_or(Collation::Utf8mb4GeneralCi);
-            let pattern = LikePattern::new(pattern, Some('\\'), collation);
+            let modes = context.session.binding.settings().modes;
+            let escape = Some('\\').filter(|_| !modes.has(SqlModes::NO_BACKSLASH_ESCAPES));
+            let pattern = LikePattern::new(pattern, escape, collation);
             rows.retain(|row| matches!(row.first(), Some(Value::Text(name)) if pattern.matches(name)));
         }
         Some(ShowFilter::Where(_)) => {

@@ -3,7 +3,7 @@
 use super::{Listing, engine_status, select};
 use crate::{
     accounts::{self, Privilege},
-    ddl::show_create,
+    ddl::show_create::{self, NameQuotes},
     rows::text_column,
     statement::StatementContext,
     system_schema,
@@ -278,7 +278,8 @@ fn create_table(context: &StatementContext, database: &str, name: &str) -> Resul
     match schema.tables.get(name) {
         Some(entry) => {
             let auto_increment = tables.auto_increment(entry.def.id)?.next();
-            let created = show_create::table(entry, auto_increment, context.clock.time_zone);
+            let names = NameQuotes::of(&context.session.variables);
+            let created = show_create::table(entry, auto_increment, context.clock.time_zone, names);
             Ok(Listing {
                 columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
                 rows: vec![vec![shown, text(created)]],
@@ -299,6 +300,7 @@ fn create_view(context: &StatementContext, database: &str, name: &str) -> Result
         .get(database)
         .and_then(|s| s.views.get(name))
         .ok_or_else(|| SqlError::new(ErrorCode::WrongObject, format!("'{database}.{name}' is not VIEW")))?;
+    let names = NameQuotes::of(&context.session.variables);
     Ok(Listing {
         columns: vec![
             text_column("View", 64),
@@ -306,7 +308,7 @@ fn create_view(context: &StatementContext, database: &str, name: &str) -> Result
             text_column("character_set_client", 64),
             text_column("collation_connection", 64),
         ],
-        rows: vec![vec![shown, text(show_create::view(view)), text("utf8mb4"), text("utf8mb4_0900_ai_ci")]],
+        rows: vec![vec![shown, text(show_create::view(view, names)), text("utf8mb4"), text("utf8mb4_0900_ai_ci")]],
     })
 }
 
@@ -314,9 +316,10 @@ fn create_database(context: &StatementContext, name: &str) -> Result<Listing> {
     let name = shown_database(context, Some(name))?;
     let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&name)?;
+    let names = NameQuotes::of(&context.session.variables);
     Ok(Listing {
         columns: vec![text_column("Database", 64), text_column("Create Database", 1024)],
-        rows: vec![vec![text(&name), text(show_create::database(&name, schema, false))]],
+        rows: vec![vec![text(&name), text(show_create::database(&name, schema, false, names))]],
     })
 }
 

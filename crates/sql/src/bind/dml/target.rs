@@ -144,7 +144,7 @@ pub(super) fn expose(rel: &mut Rel, table: ColId, wanted: &[(ColId, usize)]) -> 
 impl Binder<'_> {
     /// The stored column behind a column: of a TIMESTAMP that is read in local time, the one in UTC.
     pub(super) fn stored_column(&self, id: ColId) -> ColId {
-        self.local_times.get(&id).copied().unwrap_or(id)
+        self.stored_columns.get(&id).copied().unwrap_or(id)
     }
 
     /// The base table as a target, with a column for each of the table's.

@@ -5,7 +5,7 @@ use crate::{
     bind::{binder::Binder, order, scope::Clause},
     typing::{
         Item, aggregate,
-        arithmetic::{KEPT_DIGITS, more_decimals, quotient_scale, widened},
+        arithmetic::{ArithmeticRules, KEPT_DIGITS, more_decimals, quotient_scale, widened},
         length,
     },
 };
@@ -145,6 +145,7 @@ impl Binder<'_> {
         distinct: bool,
         cx: &mut ExprContext,
     ) -> Result<(AggregateCall, SqlType, Option<u8>)> {
+        let rules = self.arithmetic_rules();
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
@@ -183,10 +184,11 @@ impl Binder<'_> {
                 one(self, F::Sum, items[0].kept_type(arg, scale_of(ty)), ty)
             }
             "AVG" => {
-                let (average, arg) = aggregate::avg(&items[0]);
+                let (average, arg) = aggregate::avg(&items[0], rules);
                 shown = Some(average);
                 let arg = items[0].kept_type(arg, KEPT_DIGITS);
-                let ty = if cx.in_arithmetic { widened(quotient_scale(scale_of(arg), 0), average) } else { average };
+                let kept = quotient_scale(scale_of(arg), 0, rules.increment);
+                let ty = if cx.in_arithmetic { widened(kept, average) } else { average };
                 one(self, F::Avg, arg, ty)
             }
             "MIN" | "MAX" | "ANY_VALUE" => {
@@ -208,11 +210,7 @@ impl Binder<'_> {
             "VAR_SAMP" => one(self, F::VarSamp, SqlType::Double, SqlType::Double),
             _ => self.bit_aggregate(name, items[0].clone())?,
         };
-        let decimals = match (&call.function, call.ty) {
-            (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
-            (F::Avg, SqlType::Double) => items[0].shown_decimals().map(more_decimals),
-            _ => None,
-        };
+        let decimals = shown_decimals(&call, &items, rules);
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
     }
@@ -289,5 +287,15 @@ impl Binder<'_> {
         let bytes_max = usize::try_from(length).unwrap_or(usize::MAX).min(u32::MAX as usize);
         let function = AggregateFunction::GroupConcat { separator, bytes_max, order };
         Ok(AggregateCall { function, args, distinct, ty })
+    }
+}
+
+/// Digits behind the point that the result shows if it is a floating-point number.
+fn shown_decimals(call: &AggregateCall, items: &[Item], rules: ArithmeticRules) -> Option<u8> {
+    use AggregateFunction as F;
+    match (&call.function, call.ty) {
+        (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
+        (F::Avg, SqlType::Double) => items[0].shown_decimals().map(|shown| more_decimals(shown, rules)),
+        _ => None,
     }
 }

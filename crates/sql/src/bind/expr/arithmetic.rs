@@ -3,10 +3,14 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Item, arithmetic, bytes_of_length, display_length, fold},
+    typing::{
+        Item,
+        arithmetic::{self, ArithmeticRules},
+        bytes_of_length, display_length, fold,
+    },
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
-use muster_types::{Result, SqlType, Value};
+use muster_types::{Result, SqlModes, SqlType, Value, decimal::DIV_INCREMENT};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -41,10 +45,22 @@ impl Binder<'_> {
         sides
     }
 
+    /// What the session decides of arithmetic.
+    pub fn arithmetic_rules(&self) -> ArithmeticRules {
+        let session = self.env.session;
+        let increment = match session.kept_variable("div_precision_increment") {
+            Value::Int(digits) => u32::try_from(digits).unwrap_or(0),
+            _ => DIV_INCREMENT,
+        };
+        let signed_differences = session.sql_modes().has(SqlModes::NO_UNSIGNED_SUBTRACTION);
+        ArithmeticRules { increment, signed_differences }
+    }
+
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
         let (l, r) = (bytes_as_number(l), bytes_as_number(r));
-        let types = arithmetic::arithmetic(op, &l, &r);
-        let decimals = arithmetic::decimals(op, &l, &r).filter(|_| types.result == SqlType::Double);
+        let rules = self.arithmetic_rules();
+        let types = arithmetic::arithmetic(op, &l, &r, rules);
+        let decimals = arithmetic::decimals(op, &l, &r, rules).filter(|_| types.result == SqlType::Double);
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
         let folded = match (l.as_literal(), r.as_literal()) {
             (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
@@ -90,13 +106,14 @@ impl Binder<'_> {
         let item = self.expr(expr, cx)?;
         // The negative of a hexadecimal literal is a floating-point number, that of the least integer a decimal.
         let is_least = matches!(item.as_literal(), Some(Value::Int(i64::MIN)));
-        let item = match item.hexadecimal {
+        let is_hexadecimal = item.hexadecimal && !item.is_bits;
+        let item = match is_hexadecimal {
             true => {
                 let number = bytes_as_number(item);
                 self.convert(number, SqlType::Double)
             }
             false if is_least => self.convert(item, SqlType::decimal(19, 0)),
-            false => item,
+            false => bytes_as_number(item),
         };
         if item.ty == SqlType::BIGINT_UNSIGNED && item.as_literal().is_none() {
             return Ok(self.negative_of_unsigned(item));
@@ -105,6 +122,8 @@ impl Binder<'_> {
         let decimals = match item.ty {
             moment if moment.is_temporal() => Some(moment.fsp()),
             SqlType::Null => Some(0),
+            // The floating-point number of a hexadecimal literal is an integer.
+            _ if is_hexadecimal => Some(0),
             _ => item.decimals,
         };
         let kept = item.kept;

@@ -15,6 +15,9 @@ use muster_algebra::{ColId, Expr};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
+/// Digits behind the point that a system variable shows.
+const VARIABLE_DECIMALS: u8 = 6;
+
 impl Binder<'_> {
     pub fn name(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let parts: Vec<&ast::Ident> = match expr {
@@ -54,6 +57,9 @@ impl Binder<'_> {
         }
         if item.ty.is_text() {
             item.derivation = Derivation::System;
+        }
+        if item.ty == SqlType::Double {
+            item.decimals = Some(VARIABLE_DECIMALS);
         }
         Ok(item)
     }

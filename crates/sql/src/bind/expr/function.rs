@@ -28,6 +28,16 @@ pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
 }
 
+/// 1630: the name of a function that is no word of the grammar here, since a space or quotes keep it from being one.
+pub(super) fn no_such_spaced_function(cx: &ExprContext, name: &str) -> SqlError {
+    let message = format!(
+        "FUNCTION {}.{name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference \
+         Manual",
+        cx.names.database.unwrap_or("")
+    );
+    SqlError::new(ErrorCode::SpacedFunctionDoesNotExist, message)
+}
+
 /// The arguments and the result of a function whose name decides both.
 enum Signature {
     /// All arguments text under one collation; the result is text of this many characters, by those of the arguments.

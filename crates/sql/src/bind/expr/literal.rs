@@ -176,7 +176,7 @@ fn bits(digits: &str) -> Result<Item> {
     let bytes: Vec<u8> = padded.as_bytes().chunks(8).map(|c| c.iter().fold(0, |v, b| v << 1 | (b - b'0'))).collect();
     let value = Value::Bytes(bytes);
     let ty = value_type(&value, Collation::Binary);
-    Ok(Item { hexadecimal: true, ..Item::literal(value, ty) })
+    Ok(Item { hexadecimal: true, is_bits: true, ..Item::literal(value, ty) })
 }
 
 /// A hexadecimal or bit literal where a number is wanted: its last eight bytes are the number's, high ones first. Other
@@ -185,7 +185,10 @@ pub(crate) fn bytes_as_number(item: Item) -> Item {
     match item.as_literal() {
         Some(Value::Bytes(b)) if item.hexadecimal => {
             let n = b.iter().fold(0u64, |v, b| v << 8 | *b as u64);
-            Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED)
+            match item.is_bits {
+                true => Item::literal(Value::Int(n as i64), SqlType::BIGINT),
+                false => Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED),
+            }
         }
         _ => item,
     }

@@ -44,7 +44,7 @@ use super::{
     select::Selected,
 };
 use crate::{
-    parse::{AND_CHAIN, OR_CHAIN},
+    parse::{AND_CHAIN, OR_CHAIN, is_function_word},
     typing::Item,
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
@@ -267,6 +267,13 @@ impl Binder<'_> {
             return Err(SqlError::syntax(name, 1));
         }
         let upper = match &function.name.0[..] {
+            [ast::ObjectNamePart::Identifier(i)] if i.quote_style.is_some() && is_function_word(&i.value) => {
+                // What the grammar takes for these functions only is an error of syntax.
+                return Err(match plain_args(function) {
+                    Ok(_) => function::no_such_spaced_function(cx, &i.value),
+                    Err(e) => e,
+                });
+            }
             [ast::ObjectNamePart::Identifier(i)] => i.value.to_ascii_uppercase(),
             _ => return Err(function::no_such_function(cx, &name)),
         };

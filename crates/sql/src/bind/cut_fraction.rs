@@ -1,0 +1,47 @@
+//! Conversions to dates and times that cut digits of the fraction of a second (TIME_TRUNCATE_FRACTIONAL).
+
+use super::binder::Binder;
+use crate::typing::Item;
+use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
+use muster_types::{Collation, SqlModes, SqlType, Value};
+
+/// Most digits of a fraction.
+const MAX_FSP: u8 = 6;
+/// Letters of the longest date and time.
+const LETTERS: u32 = 26;
+
+impl Binder<'_> {
+    /// The value as type `ty`, a date or time of fewer digits than the value has, with the rest of its digits cut.
+    /// `None` if nothing is to be cut.
+    pub fn with_fraction_cut(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
+        let finest = match ty {
+            SqlType::Date => SqlType::DateTime { fsp: MAX_FSP },
+            SqlType::DateTime { .. } | SqlType::Timestamp { .. } => SqlType::DateTime { fsp: MAX_FSP },
+            SqlType::Time { .. } => SqlType::Time { fsp: MAX_FSP },
+            _ => return None,
+        };
+        let has_more = !item.ty.is_temporal() || item.ty.fsp() > ty.fsp();
+        let is_cut = ty.fsp() < MAX_FSP && has_more && !item.is_null_literal();
+        if !is_cut || !self.env.session.sql_modes().has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
+            return None;
+        }
+        let whole = self.convert(item.clone(), finest);
+        let text = SqlType::varchar(LETTERS, Collation::Utf8mb4GeneralCi);
+        let written = self.convert(whole, text);
+        // The point goes with all digits.
+        let letters = i64::from(MAX_FSP - ty.fsp()) + i64::from(ty.fsp() == 0);
+        let integer = |number| Expr::literal(Value::Int(number), SqlType::BIGINT);
+        let length =
+            Expr::Call { function: ScalarFunction::CharLength, args: vec![written.expr.clone()], ty: SqlType::BIGINT };
+        let length = Expr::Arithmetic {
+            op: ArithmeticOp::Sub,
+            left: Box::new(length),
+            right: Box::new(integer(letters)),
+            ty: SqlType::BIGINT,
+        };
+        let args = vec![written.expr, integer(1), length];
+        let kept = Item::new(Expr::Call { function: ScalarFunction::Substring, args, ty: text }, text);
+        let expr = Expr::Cast { arg: Box::new(kept.expr), ty };
+        Some(Item::new(expr, ty))
+    }
+}
