@@ -1,17 +1,10 @@
 //! Character sets and collations as SQL names them, with MySQL's errors.
 
-use muster_types::{Collation, Result, SqlError, charset::Charset};
-
-/// Name, description, default collation, bytes of the longest character.
-pub const CHARSETS: [(&str, &str, &str, u64); 3] = [
-    ("binary", "Binary pseudo charset", "binary", 1),
-    ("latin1", "cp1252 West European", "latin1_swedish_ci", 1),
-    ("utf8mb4", "UTF-8 Unicode", "utf8mb4_0900_ai_ci", 4),
-];
+use muster_types::{Collation, ErrorCode, Result, SqlError, charset::Charset};
 
 /// Returns true if the collation is the default of its character set.
 pub fn is_default(collation: Collation) -> bool {
-    Collation::default_of_charset(collation.charset()) == Some(collation)
+    collation.character_set().default_collation() == collation
 }
 
 /// Bytes of the longest character.
@@ -43,20 +36,19 @@ pub fn resolve(charset: Option<&str>, collation_name: Option<&str>) -> Result<Op
     }
 }
 
-/// A character set that a client may speak; some of them no column can have. Error 1115.
-pub fn client_charset(name: &str) -> Result<Charset> {
+/// A character set by name. Error 1115.
+pub fn of_name(name: &str) -> Result<Charset> {
     Charset::from_name(name).ok_or_else(|| SqlError::unknown_character_set(name))
 }
 
-/// The collation that a client's literals have. For the parts of UTF-8 it is the one of `utf8mb4` that compares as
-/// their own default collations do.
-pub fn of_client(charset: Charset) -> Collation {
-    match charset {
-        Charset::Utf8mb4 => Collation::Utf8mb4_0900AiCi,
-        Charset::Utf8mb3 | Charset::Ascii => Collation::Utf8mb4GeneralCi,
-        Charset::Latin1 => Collation::Latin1SwedishCi,
-        Charset::Binary => Collation::Binary,
+/// A character set that a client may speak. Errors 1115; 1231 for one whose ASCII has several bytes a character.
+pub fn client_charset(name: &str) -> Result<Charset> {
+    let charset = of_name(name)?;
+    if charset.min_bytes() > 1 {
+        let message = format!("Variable 'character_set_client' can't be set to the value of '{}'", charset.name());
+        return Err(SqlError::new(ErrorCode::WrongValueForVar, message));
     }
+    Ok(charset)
 }
 
 #[cfg(test)]
@@ -70,7 +62,9 @@ mod tests {
         assert_eq!(resolve(Some("utf8mb4"), Some("utf8mb4_bin")).unwrap(), Some(Collation::Utf8mb4Bin));
         assert_eq!(resolve(None, Some("latin1_swedish_ci")).unwrap(), Some(Collation::Latin1SwedishCi));
         assert_eq!(resolve(Some("latin1"), Some("utf8mb4_bin")).unwrap_err().code.number(), 1253);
-        assert_eq!(resolve(Some("koi8r"), None).unwrap_err().code.number(), 1115);
+        assert_eq!(resolve(Some("koi8r"), None).unwrap(), Some(Collation::Koi8rGeneralCi));
+        assert_eq!(resolve(Some("koi9"), None).unwrap_err().code.number(), 1115);
+        assert_eq!(client_charset("ucs2").unwrap_err().code.number(), 1231);
         assert_eq!(resolve(None, Some("x_ci")).unwrap_err().code.number(), 1273);
     }
 }

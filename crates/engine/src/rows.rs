@@ -33,7 +33,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
 
 /// A text column of a result, of this many characters.
 pub fn text_column(name: &str, length: u32) -> ColumnInfo {
-    column(name, SqlType::varchar(length, muster_types::Collation::Utf8mb4GeneralCi), true)
+    column(name, SqlType::varchar(length, muster_types::Collation::SYSTEM), true)
 }
 
 /// Rows that are already there, as a result.

@@ -110,7 +110,7 @@ async fn a_damaged_log_is_refused_with_file_and_position() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_directory_of_format_2_is_refused_with_a_sentence() {
+async fn a_directory_of_an_older_format_is_refused_with_a_sentence() {
     let home = Home::new();
     let disk = Arc::new(home.crashed().await);
     let identity = String::from_utf8(disk.read_small(&home.path("MUSTER"), 1000).unwrap()).unwrap();

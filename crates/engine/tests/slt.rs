@@ -153,7 +153,11 @@ files! {
     accounts
     as_mysql
     autoinc
+    charsets
+    coercibility
+    collation_keys
     collations
+    collations_of_languages
     counters
     create_table_select
     databases

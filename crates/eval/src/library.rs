@@ -4,7 +4,7 @@ use super::{Evaluator, Outcome, printed, text, value};
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{Call, CallState, LibraryFunction, Takes};
 use muster_types::{
-    SqlType, Value,
+    Collation, SqlType, Value,
     charset::{self, Charset},
 };
 
@@ -69,9 +69,7 @@ impl Evaluator<'_> {
 /// Makes a text the bytes that it has in the character set of its type.
 fn encode(value: &mut Value, ty: Option<SqlType>) {
     if let Value::Text(text) = value {
-        let charset = ty.and_then(|ty| Charset::from_name(ty.collation()?.charset()));
-        let bytes =
-            charset.map_or_else(|| text.as_bytes().to_vec(), |charset| charset::encode(charset, text).into_owned());
-        *value = Value::Bytes(bytes);
+        let charset = ty.and_then(|ty| ty.collation()).map_or(Charset::Utf8mb4, Collation::character_set);
+        *value = Value::Bytes(charset::encode(charset, text).into_owned());
     }
 }

@@ -120,8 +120,7 @@ impl<'a> TextArgs<'a> {
         if let Value::Bytes(b) = self.values.get(i)? {
             return Some(Cow::Borrowed(b));
         }
-        let charset = self.types[i].and_then(|t| Charset::from_name(t.collation()?.charset()));
-        let charset = charset.unwrap_or(Charset::Utf8mb4);
+        let charset = self.types[i].and_then(|t| t.collation()).map_or(Charset::Utf8mb4, Collation::character_set);
         Some(match to_text(&self.values[i], self.types[i])? {
             Cow::Borrowed(text) => charset::encode(charset, text),
             Cow::Owned(text) => charset::encode(charset, &text).into_owned().into(),
@@ -199,12 +198,12 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
             let separator = if function == ConcatWs { parts.remove(0) } else { "".into() };
             parts.join(&*separator)
         }
-        Upper if !args.is_binary() => map_case(&args.text(0)?, |c| single(c.to_uppercase()).unwrap_or(c)),
-        Lower if !args.is_binary() => map_case(&args.text(0)?, |c| match c {
+        Upper if !args.is_binary() => map_case(args, |c| single(c.to_uppercase()))?,
+        Lower if !args.is_binary() => map_case(args, |c| match c {
             // MySQL knows no combining dot.
-            'İ' => 'i',
-            c => single(c.to_lowercase()).unwrap_or(c),
-        }),
+            'İ' => Some('i'),
+            c => single(c.to_lowercase()),
+        })?,
         Upper | Lower => args.text(0)?.into_owned(),
         Trim | LTrim | RTrim => {
             let remove = if args.values.len() > 1 { args.text(1)? } else { " ".into() };
@@ -247,8 +246,11 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     if mapped.next().is_some() { None } else { first }
 }
 
-fn map_case(text: &str, map: impl Fn(char) -> char) -> String {
-    text.chars().map(map).collect()
+/// The text in the other case; letters whose counterpart the character set lacks stay.
+fn map_case(args: &TextArgs<'_>, map: impl Fn(char) -> Option<char>) -> Option<String> {
+    let charset = args.collation.character_set();
+    let mapped = |c: char| map(c).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
+    Some(args.text(0)?.chars().map(mapped).collect())
 }
 
 /// `start` counts from 1, or from the end when negative; 0 and what lies outside give nothing.

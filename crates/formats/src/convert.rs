@@ -17,8 +17,9 @@ use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use muster_storage::{array_of, arrow_type};
 use muster_types::{
-    BytesKind, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
+    charset::Charset,
     sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
     store::{
         StoreFault, StoredType, Unfit, decimal_max, decimal_max_256, is_negative_number, number, store_text, temporal,
@@ -304,6 +305,8 @@ impl ColumnConverter<'_> {
             let (view, valid) = if span.has_bytes() {
                 let value = span.bytes(self.fields.chunk);
                 let bytes = match text::fitted(value, kind, length) {
+                    // Other character sets count bytes in their own way.
+                    _ if self.charset() != Charset::Utf8mb4 => value,
                     Ok(bytes) => bytes,
                     Err(unfit) => self.cut(unfit, row, value, problems),
                 };
@@ -319,28 +322,39 @@ impl ColumnConverter<'_> {
         let mut buffers = vec![self.fields.chunk.clone()];
         buffers.extend(default.map(|(_, bytes)| Buffer::from(bytes)));
         match StringViewArray::try_new(views.clone(), buffers.clone(), nulls.clone()) {
-            Ok(array) => Ok(Arc::new(array)),
-            // Some text is not UTF-8.
-            Err(_) => self.repair_text(BinaryViewArray::try_new(views, buffers, nulls), problems),
+            Ok(array) if self.charset() == Charset::Utf8mb4 => Ok(Arc::new(array)),
+            // Some text is not UTF-8, or is of another character set.
+            _ => {
+                let column = (kind, length, self.charset());
+                self.repair_text(BinaryViewArray::try_new(views, buffers, nulls), column, problems)
+            }
         }
     }
 
-    /// Finds the values that are not UTF-8; IGNORE keeps what stands in front of the wrong byte.
-    #[cold]
+    /// The character set of the column.
+    fn charset(&self) -> Charset {
+        self.column.ty.collation().map_or(Charset::Utf8mb4, Collation::character_set)
+    }
+
+    /// Finds the values that are not UTF-8, of which IGNORE keeps what stands in front of the wrong byte; those with
+    /// characters that the character set of the column does not have, which become `?`; those that are too long there.
     fn repair_text(
         &self,
         array: Result<BinaryViewArray, arrow_schema::ArrowError>,
+        (kind, length, charset): (TextKind, u32, Charset),
         problems: &mut Problems,
     ) -> Result<ArrayRef> {
         let array = array.map_err(SqlError::internal)?;
         let mut builder = StringViewBuilder::with_capacity(array.len());
         for (row, value) in array.iter().enumerate() {
             builder.append_option(value.map(|bytes| {
-                text::valid(bytes).unwrap_or_else(|unfit| {
-                    let valid = unfit.instead.unwrap_or_default();
-                    let kind = ProblemKind::Value(unfit.fault);
-                    problems.add(row, &self.column.name, kind, &bytes[valid.len()..]);
-                    valid
+                text::fitted_in_charset(bytes, kind, length, charset).unwrap_or_else(|unfit| {
+                    let shown = match unfit.fault {
+                        StoreFault::Incorrect(_) => &bytes[text::first_incorrect(bytes, charset)..],
+                        _ => bytes,
+                    };
+                    problems.add(row, &self.column.name, ProblemKind::Value(unfit.fault), shown);
+                    unfit.instead.unwrap_or_default()
                 })
             }));
         }

@@ -226,10 +226,8 @@ impl Defaults {
 
 fn parse_chunk(chunk: Chunk, options: &DelimitedOptions, defaults: &Defaults, schema: &SchemaRef) -> Outcome {
     let mut bytes = chunk.bytes;
-    if options.format.charset == Charset::Latin1
-        && let Some(Cow::Owned(text)) = charset::decode(Charset::Latin1, &bytes)
-    {
-        bytes = text.into_bytes();
+    if !matches!(options.format.charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) {
+        bytes = text_of_lines(options.format.charset, bytes);
     }
     let mut problems = Problems::new(options.strict);
     // A list of nothing but missing columns still has rows.
@@ -259,6 +257,20 @@ fn parse_chunk(chunk: Chunk, options: &DelimitedOptions, defaults: &Defaults, sc
     }
     let batch = RecordBatch::try_new(schema.clone(), columns).map_err(SqlError::internal)?;
     Ok(done(Ok(batch), problems))
+}
+
+/// The lines as UTF-8. One that is not of the character set stays as it is, and its columns refuse it.
+fn text_of_lines(charset: Charset, bytes: Vec<u8>) -> Vec<u8> {
+    let text = match charset::decode(charset, &bytes) {
+        Some(Cow::Owned(text)) => text.into_bytes(),
+        Some(Cow::Borrowed(_)) => return bytes,
+        None => {
+            let lines = bytes.split_inclusive(|b| *b == b'\n');
+            let decoded = |line| charset::decode(charset, line).map_or(line.to_vec(), |text| text.into_owned().into());
+            lines.flat_map(decoded).collect()
+        }
+    };
+    text
 }
 
 fn columns_of(

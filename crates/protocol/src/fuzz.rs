@@ -49,7 +49,7 @@ fn execution(payload: &[u8]) {
     let Some(parameters) = fields.u8() else { return };
     let parameters = usize::from(parameters % 20);
     let mut statement = Statement::new(parameters);
-    for charset in [Charset::Utf8mb4, Charset::Latin1] {
+    for charset in [Charset::Utf8mb4, Charset::Latin1, Charset::Gbk, Charset::Sjis] {
         let mut execute = fields.clone();
         if statement_id(&mut execute).is_err() {
             return;

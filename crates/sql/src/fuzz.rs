@@ -6,7 +6,7 @@ use muster_types::{SqlModes, charset::Charset};
 /// Reads the bytes as a client's statements, in the character sets that differ, and parses each of them in the default
 /// `sql_mode` and under the modes of the parser.
 pub fn sql_parser(bytes: &[u8]) {
-    for charset in [Charset::Utf8mb4, Charset::Latin1] {
+    for charset in [Charset::Utf8mb4, Charset::Latin1, Charset::Gbk, Charset::Sjis] {
         for modes in [SqlModes::NONE, SqlModes::OF_PARSING] {
             let Ok(text) = crate::statement_text(charset, bytes, modes) else { continue };
             for statement in crate::split_under(&text, modes) {

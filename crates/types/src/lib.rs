@@ -14,7 +14,8 @@
 //!   Collation  how text compares: sort keys             collation/
 //!   cast       conversion of values between types       cast.rs
 //!   store      storing values into columns              store/
-//!   charset    text to bytes of a character set     charset.rs
+//!   charset    text to bytes of a character set     charset/
+//!              tables of both, as files               tables/
 //!   SqlModes   the modes of sql_mode                   sql_mode.rs
 //!   SqlError   MySQL's error numbers and wording        error.rs
 //! ```
@@ -32,6 +33,7 @@ pub mod members;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod store;
+mod tables;
 pub mod temporal;
 pub mod time_zone;
 pub mod unsigned_number;

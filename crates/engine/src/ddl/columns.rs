@@ -31,7 +31,8 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, context: &StatementCo
         }
         columns.push(column(spec, collation, context)?);
     }
-    let row: u64 = columns.iter().map(|c| c.ty.declared_bytes()).sum();
+    let null_bytes = columns.iter().filter(|c| c.nullable).count().div_ceil(8) as u64;
+    let row: u64 = columns.iter().map(|c| c.ty.declared_bytes()).sum::<u64>() + null_bytes;
     if row > MAX_ROW_BYTES {
         let message = format!(
             "Row size too large. The maximum row size for the used table type, not counting BLOBs, is \
@@ -195,7 +196,8 @@ fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType>
 
 fn collation_of(spec: &ColumnSpec, table_collation: Collation) -> Result<Collation> {
     let own = charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?;
-    Ok(own.unwrap_or(table_collation))
+    let collation = own.unwrap_or(table_collation);
+    Ok(if spec.is_binary { Collation::binary_of_charset(collation.character_set()) } else { collation })
 }
 
 /// The members of an ENUM or SET under the column's collation. Error 1291 if two of them are equal.

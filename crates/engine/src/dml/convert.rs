@@ -6,7 +6,11 @@ use muster_algebra::ColumnDef;
 use muster_exec::Warning;
 use muster_types::{
     ErrorCode, Result, SqlError, SqlModes, SqlType, Value,
-    store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
+    charset::{Charset, valid_up_to},
+    store::{
+        StoreFault, StoredType, Unfit, implicit_default, store,
+        text::{incorrect_part, printable},
+    },
     temporal::Moment,
     time_zone::TimeZone,
 };
@@ -199,6 +203,16 @@ impl<'a> Conversion<'a> {
             Value::Text(text) => printable(text.as_bytes()),
             Value::Bytes(bytes) => printable(bytes),
             other => other.to_text(other_digits(other)).unwrap_or_default(),
+        };
+        let shown = match (unfit.fault, column.ty, value) {
+            (StoreFault::Incorrect("string"), SqlType::Text { collation, .. }, Value::Text(text)) => {
+                incorrect_part(text.as_bytes(), collation.character_set()).unwrap_or(shown)
+            }
+            (StoreFault::Incorrect("string"), SqlType::Text { collation, .. }, Value::Bytes(bytes)) => {
+                let charset = collation.character_set();
+                incorrect_part(&bytes[valid_up_to(charset, bytes)..], Charset::Utf8mb4).unwrap_or(shown)
+            }
+            _ => shown,
         };
         let message = unfit.fault.message(&column.name, &shown, row);
         let instead = unfit.instead.or_else(|| column.nullable.then_some(Value::Null));

@@ -102,6 +102,7 @@ fn outputs(
             display_width: origin_column(meta).and_then(|column| column.display_width),
             charset: None,
             collation: ty.collation().map(|collation| collation.name().to_owned()),
+            is_binary: false,
             nullable: Some(bound.columns.is_nullable_result(*id)),
             default: match meta.origin {
                 Some(_) => default(meta),

@@ -20,7 +20,7 @@ impl SessionState {
     pub fn set_client_collation(&mut self, id: u16) {
         let Some(charset) = Charset::of_collation_id(id) else { return };
         if id != self.client_charset().default_collation_id() {
-            let collation = Collation::from_id(id).unwrap_or_else(|| charset::of_client(charset));
+            let collation = Collation::from_id(id).unwrap_or_else(|| charset.default_collation());
             self.put_client_charset(charset, Some(collation));
         }
     }
@@ -28,12 +28,8 @@ impl SessionState {
     /// SET NAMES; `None`: DEFAULT. Errors 1115, 1253, 1273.
     pub fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
         let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
-        let own = charset::of_client(charset);
-        let collation = match collation {
-            Some(_) => charset::resolve(Some(own.charset()), collation)?.unwrap_or(own),
-            None => own,
-        };
-        self.put_client_charset(charset, Some(collation));
+        let collation = charset::resolve(Some(charset.name()), collation)?;
+        self.put_client_charset(charset, Some(collation.unwrap_or(charset.default_collation())));
         Ok(())
     }
 
@@ -61,7 +57,7 @@ impl SessionState {
 
     /// A character set and its collation are set together: the one that was not named follows.
     pub fn keep_charsets_together(&mut self, name: &str, value: &str) -> Result<()> {
-        let of_charset = || Ok::<_, muster_types::SqlError>(charset::of_client(charset::client_charset(value)?).name());
+        let of_charset = || Ok::<_, muster_types::SqlError>(charset::of_name(value)?.default_collation().name());
         let of_collation = || Ok::<_, muster_types::SqlError>(charset::collation(value)?.charset());
         let (other, value) = match name {
             "character_set_connection" => ("collation_connection", of_charset()?),

@@ -3,7 +3,9 @@
 use super::{StatementContext, StatementTables};
 use crate::{accounts::Privilege, variables::OF_BINDING};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
-use muster_types::{Collation, Result, SqlModes, Value, temporal::DateModes, time_zone::TimeZone};
+use muster_types::{
+    Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
+};
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 /// A statement's context as the binder asks it.
@@ -117,6 +119,10 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn default_collation(&self) -> Collation {
         Collation::from_name(&self.context.session.variables.text("collation_connection")).unwrap_or(Collation::DEFAULT)
+    }
+
+    fn client_charset(&self) -> Charset {
+        Charset::from_name(&self.context.session.variables.text("character_set_client")).unwrap_or(Charset::Utf8mb4)
     }
 
     fn sql_modes(&self) -> SqlModes {

@@ -268,7 +268,10 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
         },
         Kind::Text => kept(Value::Text(text_value(d, value)?)),
         Kind::Charset => match text {
-            Some(name) => kept(Value::Text(charset::client_charset(&name)?.name().into())),
+            Some(name) if d.name == "character_set_client" => {
+                kept(Value::Text(charset::client_charset(&name)?.name().into()))
+            }
+            Some(name) => kept(Value::Text(charset::of_name(&name)?.name().into())),
             None if value == Value::Null && d.name == "character_set_results" => kept(Value::Null),
             None => Err(wrong_value(d.name, &value)),
         },

@@ -347,7 +347,8 @@ impl Compiler<'_> {
         // Values known to be in one case, in which the pattern is too, match byte by byte.
         let traits = self.scope.text_traits(arg).zip(self.scope.text_traits(pattern));
         let merged = traits.map(|(a, b)| muster_types::collation::TextTraits::merge(a, b));
-        if merged.is_some_and(|t| t.ascii && t.upper & t.lower == 0) {
+        let by_case = collation.is_binary() || collation.ascii_folds_case();
+        if by_case && merged.is_some_and(|t| t.ascii && t.upper & t.lower == 0) {
             collation = Collation::Binary;
         }
         if let Expr::Literal { value: text, .. } = pattern {

@@ -123,8 +123,8 @@ pub fn fast_cast(
         (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
             declared_cast(arg, from, to, nullable)
         }
-        (SqlType::Text { length: a, .. }, SqlType::Text { length: b, kind, .. })
-            if a <= b || matches!(kind, TextKind::LongText) =>
+        (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to })
+            if (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set()) =>
         {
             Some(arg.clone())
         }

@@ -86,7 +86,7 @@ impl CompareText {
             }
             return BooleanArray::new_null(texts.len());
         };
-        let plain = is_plain(constant) && !matches!(self.collation, Collation::Utf8mb4Bin | Collation::Binary);
+        let plain = is_plain(constant) && self.collation.ascii_folds_case();
         let equality = matches!(self.op, CompareOp::Eq | CompareOp::NotEq | CompareOp::NullSafeEq);
         let one = |i: usize| {
             let text = texts.value(i);

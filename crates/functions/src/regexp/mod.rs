@@ -27,7 +27,7 @@ use crate::{
     result,
 };
 use compiled::Pattern;
-use muster_types::{Collation, ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use pattern_error::index_out_of_bounds;
 use replacement::Replacement;
 use std::{borrow::Cow, rc::Rc};
@@ -71,10 +71,7 @@ fn result_text(args: &[Value], text: String) -> Value {
 
 /// The compiled pattern of a call whose match type, if there is one, is at `match_type`.
 fn pattern(call: &Call, args: &[Value], match_type: usize) -> Result<Rc<Pattern>> {
-    let mut modes = Modes {
-        ignores_case: !matches!(call.collation, Collation::Binary | Collation::Utf8mb4Bin),
-        ..Modes::default()
-    };
+    let mut modes = Modes { ignores_case: !call.collation.is_case_sensitive(), ..Modes::default() };
     for c in text(args, match_type).chars() {
         match c {
             'c' => modes.ignores_case = false,

@@ -1,7 +1,7 @@
 //! Texts and byte strings as sequences of characters; each byte of a byte string is one.
 
 use crate::Call;
-use muster_types::{Value, charset, charset::Charset};
+use muster_types::{Collation, Value, charset, charset::Charset};
 use std::borrow::Cow;
 
 /// A text or a byte string.
@@ -74,7 +74,7 @@ fn begins_character(byte: u8) -> bool {
 /// The bytes of an argument in its character set; those of a number are its digits.
 pub fn bytes_in_charset<'a>(call: &Call, args: &'a [Value], i: usize) -> Cow<'a, [u8]> {
     let ty = call.types.get(i).copied().flatten();
-    let charset = ty.and_then(|ty| Charset::from_name(ty.collation()?.charset())).unwrap_or(Charset::Utf8mb4);
+    let charset = ty.and_then(|ty| ty.collation()).map_or(Charset::Utf8mb4, Collation::character_set);
     match args.get(i) {
         Some(Value::Bytes(bytes)) => Cow::Borrowed(bytes),
         Some(Value::Text(text)) => charset::encode(charset, text),

@@ -74,13 +74,25 @@ fn weighed(typing: &Typing) -> ResultType {
     if typing.constant_text(1) == Some("BINARY") {
         return ResultType::Bytes(length);
     }
-    let each = match typing.args.first().and_then(|arg| arg.given.collation()) {
-        Some(Collation::Utf8mb4_0900AiCi) => 32,
-        Some(Collation::Utf8mb4Bin) => 3,
-        Some(Collation::Utf8mb4GeneralCi) => 2,
-        _ => 1,
-    };
+    let each = typing.args.first().and_then(|arg| arg.given.collation()).map_or(1, weight_bytes_max);
     ResultType::Bytes((length * each).max(8))
+}
+
+/// Most bytes of WEIGHT_STRING for one character, as MySQL counts them for the type of the result.
+fn weight_bytes_max(collation: Collation) -> u64 {
+    let max_bytes = u64::from(collation.charset_max_bytes());
+    let is_unicode = collation.character_set().is_unicode();
+    match collation.name() {
+        "utf8mb4_0900_bin" | "binary" => max_bytes,
+        name if name.contains("_0900_") => match name.rsplit('_').next() {
+            Some("cs") => 96,
+            _ if name.contains("_as_ci") => 64,
+            _ => 32,
+        },
+        _ if collation.is_binary() && is_unicode => 3.min(max_bytes),
+        name if is_unicode && name.contains("_general_") => 2,
+        _ => max_bytes * u64::from(collation.sort_length()),
+    }
 }
 
 fn at_least_four(typing: &Typing) -> ResultType {

@@ -73,11 +73,11 @@ pub fn quote(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// The bytes of the first character as a number.
 pub fn ord(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let bytes = bytes_in_charset(call, args, 0);
-    let is_utf8 = matches!(args[0], Value::Text(_));
-    let first = match std::str::from_utf8(&bytes) {
-        Ok(text) if is_utf8 => text.chars().next().map_or(0, char::len_utf8),
-        _ => bytes.len().min(1),
+    let first = match &args[0] {
+        Value::Text(text) => [Value::Text(text.chars().take(1).collect())],
+        Value::Bytes(bytes) => [Value::Bytes(bytes.iter().take(1).copied().collect())],
+        other => [Value::Text(other.to_text(6).unwrap_or_default().chars().take(1).collect())],
     };
-    Ok(Value::Int(bytes[..first].iter().fold(0, |number, byte| number << 8 | i64::from(*byte))))
+    let bytes = bytes_in_charset(call, &first, 0);
+    Ok(Value::Int(bytes.iter().fold(0, |number, byte| number << 8 | i64::from(*byte))))
 }

@@ -4,7 +4,8 @@
 //! keeps the order, so an interval of values becomes the interval of what is left of its ends. Under utf8mb4_0900_ai_ci
 //! it does not: 'ßb' equals 'ssb', but cut to two characters it is above 'ss'. What can be said there: the sort key of
 //! a cut text is the beginning of the whole text's sort key. So of all texts from `x` on, the cut keys are from the
-//! sort key of `x` on, or one of its beginnings.
+//! sort key of `x` on, or one of its beginnings. Where not even that is so (contractions, several levels of weights),
+//! nothing is said.
 
 use super::column_values::Values;
 use super::interval::{Cut, Interval, normalised};
@@ -39,18 +40,27 @@ impl Part {
     /// What an interval of values is in keys that hold their first `n` characters.
     fn cut(&self, interval: &Interval, n: usize) -> Vec<Interval> {
         match self.ty {
-            SqlType::Text { collation, .. } if !collation.weighs_characters_singly() => {
-                cut_by_weights(interval, collation)
+            SqlType::Text { collation, .. } if collation.weighs_characters_singly() => {
+                vec![Interval { low: before(&interval.low, n), high: after(&interval.high, n) }]
             }
+            SqlType::Text { collation, .. } if collation.cuts_keys_with_texts() => cut_by_weights(interval, collation),
+            // Nothing is known of keys of cut texts, but that those of NULL are apart.
+            SqlType::Text { .. } => match interval.high {
+                Cut::After(Value::Null) => vec![interval.clone()],
+                _ => vec![Interval { low: Cut::Start, high: Cut::End }],
+            },
             _ => vec![Interval { low: before(&interval.low, n), high: after(&interval.high, n) }],
         }
     }
 
     fn like(&self, pattern: &LikePattern, collation: Collation) -> (Vec<Interval>, bool) {
         let start = pattern.literal_prefix();
+        // Characters that LIKE finds equal one by one may weigh otherwise next to each other.
+        let by_characters = !collation.has_contractions();
         let known = start.chars().count();
         if let Some(n) = self.prefix.map(|n| n as usize)
             && (n <= known || pattern.is_literal())
+            && by_characters
         {
             // LIKE compares character by character, whatever they weigh together.
             let text = collation::prefix(start, n);
@@ -60,17 +70,19 @@ impl Part {
             };
             return (vec![Interval::point(value)], false);
         }
-        if pattern.is_literal() {
+        if pattern.is_literal() && by_characters {
             return (vec![Interval::point(Value::Text(start.to_string()))], false);
         }
         let mut bytes = Vec::new();
-        collation.append_common_sort_key(start, &mut bytes);
+        let in_key = self.prefix.map_or(start, |n| collation::prefix(start, n as usize));
+        collation.append_common_sort_key(in_key, &mut bytes);
         if bytes.is_empty() {
             return (vec![Interval::NOT_NULL], false);
         }
         // Spaces at the end are not told apart by the key; characters that weigh differently than LIKE compares them,
         // neither.
-        let by_key = collation.weighs_characters_singly() && !(collation.pad_space() && start.ends_with(' '));
+        let ends_with_space = start.chars().last().is_some_and(|c| collation.chars_equal(c, ' '));
+        let by_key = collation.weighs_characters_singly() && !(collation.pad_space() && ends_with_space);
         let exact = self.prefix.is_none() && pattern.is_prefix() && by_key;
         let high = prefix_end(&bytes).map_or(Cut::End, |end| Cut::Before(Value::Bytes(end)));
         (vec![Interval { low: Cut::Before(Value::Bytes(bytes)), high }], exact)

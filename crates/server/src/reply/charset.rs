@@ -18,7 +18,7 @@ impl ResultCharset {
     pub fn of_column(self, own: Collation) -> Charset {
         match self.0 {
             Some(charset) if charset != Charset::Binary => charset,
-            _ => Charset::from_name(own.charset()).unwrap_or(Charset::Utf8mb4),
+            _ => own.character_set(),
         }
     }
 

@@ -180,7 +180,7 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
             };
             let (number, max_bytes) = charset.metadata(collation);
             let mut shape = bytes(column_type, length.saturating_mul(max_bytes), flags);
-            shape.flags.set(ColumnFlags::BINARY_FLAG, collation == Collation::Utf8mb4Bin);
+            shape.flags.set(ColumnFlags::BINARY_FLAG, collation.is_binary());
             shape.collation = number;
             shape
         }

@@ -49,7 +49,9 @@ pub use updatable::updatable_tables;
 
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
-use muster_types::{Collation, Result, SqlError, SqlModes, SqlType, Value, temporal::DateModes, time_zone::TimeZone};
+use muster_types::{
+    Collation, Result, SqlError, SqlModes, SqlType, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
+};
 use scope::{Clause, FromClause, Names, Relation, Scope};
 
 /// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
@@ -106,6 +108,10 @@ pub trait SessionValues {
     fn version(&self) -> String;
     /// The collation of text literals (`collation_connection`).
     fn default_collation(&self) -> Collation;
+    /// The character set that the statement came in (`character_set_client`).
+    fn client_charset(&self) -> Charset {
+        Charset::Utf8mb4
+    }
     /// The error that the statement ends with, if it has been stopped. Asked for each expression and table that is
     /// bound.
     fn check_interrupt(&self) -> Result<()> {
@@ -253,7 +259,7 @@ pub fn bind_rows(
         }
         Some(ShowFilter::Like(pattern)) => {
             // Names are matched without case, whatever the connection's collation is.
-            let collation = Collation::Utf8mb4GeneralCi;
+            let collation = Collation::SYSTEM;
             let pattern = binder.given(Value::Text(pattern.clone()));
             let pattern = Box::new(binder.convert_to_text(pattern, collation).expr);
             let first = binder.column_item(named[0].1);

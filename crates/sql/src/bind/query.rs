@@ -96,7 +96,7 @@ impl Binder<'_> {
         if inputs.len() == 1 && distinct == 0 {
             return Ok(inputs.remove(0));
         }
-        let types = self.common_types(&inputs, "UNION")?;
+        let types = self.common_types(&inputs, result::UNION)?;
         let decimals = self.common_decimals(&inputs, &types);
         let names: Vec<Output> = inputs[0].outputs.clone();
         let rest = inputs.split_off(distinct);

@@ -72,7 +72,7 @@ impl Binder<'_> {
         if bound.outputs.len() != left.len() {
             return Err(operand_columns(left.len()));
         }
-        let (left, rel, ids) = self.matched(left, bound, "IN")?;
+        let (left, rel, ids) = self.matched(left, bound, "=")?;
         Ok(Item::bool(subquery(SubqueryKind::In { left, negated }, rel, ids)))
     }
 

@@ -26,6 +26,7 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
         is_real: false,
         charset: None,
         collation: None,
+        is_binary: false,
         nullable: None,
         default: None,
         auto_increment: false,
@@ -162,8 +163,12 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
                 spec.charset = Some(c.name_or_string()?);
             } else if c.accept("ASCII") {
                 spec.charset = Some("latin1".into());
+            } else if c.accept("UNICODE") {
+                spec.charset = Some("ucs2".into());
+            } else if c.accept("BYTE") {
+                spec.charset = Some("binary".into());
             } else if c.accept("BINARY") {
-                return Err(SqlError::unsupported("BINARY attribute of text"));
+                spec.is_binary = true;
             } else {
                 break;
             }

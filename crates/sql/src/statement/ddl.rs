@@ -41,6 +41,8 @@ pub struct ColumnSpec {
     pub is_real: bool,
     pub charset: Option<String>,
     pub collation: Option<String>,
+    /// `BINARY` behind a text type: the `_bin` collation of its character set.
+    pub is_binary: bool,
     /// `None`: neither NULL nor NOT NULL was written (nullable, unless in the primary key).
     pub nullable: Option<bool>,
     pub default: Option<DefaultClause>,

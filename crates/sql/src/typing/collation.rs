@@ -1,18 +1,21 @@
 //! Whose collation decides (manual 12.8.4 "Collation Coercibility in Expressions").
 
 use super::Item;
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType};
+use muster_algebra::Expr;
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
 
 /// The origin of a collation; the first in this order decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Derivation {
     /// `COLLATE`.
     Explicit,
-    /// A column.
+    /// A text that is made of columns of several collations.
+    None,
+    /// A column, a user variable.
     Implicit,
     /// `USER()`, `VERSION()`.
     System,
-    /// A literal, a user variable.
+    /// A literal.
     Literal,
     /// A number or a date made text.
     Numeric,
@@ -25,6 +28,7 @@ impl Derivation {
     pub fn coercibility(self) -> i64 {
         match self {
             Derivation::Explicit => 0,
+            Derivation::None => 1,
             Derivation::Implicit => 2,
             Derivation::System => 3,
             Derivation::Literal => 4,
@@ -36,6 +40,7 @@ impl Derivation {
     fn name(self) -> &'static str {
         match self {
             Derivation::Explicit => "EXPLICIT",
+            Derivation::None => "NONE",
             Derivation::Implicit => "IMPLICIT",
             Derivation::System => "SYSCONST",
             Derivation::Literal => "COERCIBLE",
@@ -45,41 +50,136 @@ impl Derivation {
     }
 }
 
-/// The collation of an operation over these; `default` when none of them is text. Error 1267 when they do not go
-/// together.
-pub(crate) fn aggregate(items: &[&Item], default: Collation, operation: &str) -> Result<(Collation, Derivation)> {
-    let mut texts = items.iter().filter_map(|i| i.ty.collation().map(|c| (c, i.derivation)));
-    let Some(first) = texts.next() else { return Ok((default, Derivation::Numeric)) };
-    texts.try_fold(first, |a, b| pair(a, b, operation))
+/// A collation with its origin, and whether the texts are known to be ASCII (MySQL: `DTCollation`).
+#[derive(Clone, Copy)]
+struct Origin {
+    collation: Collation,
+    derivation: Derivation,
+    is_ascii: bool,
 }
 
-fn pair(a: (Collation, Derivation), b: (Collation, Derivation), operation: &str) -> Result<(Collation, Derivation)> {
-    if a.0 == b.0 {
-        return Ok((a.0, a.1.min(b.1)));
+/// The collation of a comparison of these; `default` when none of them is text. Error 1267, 1270 or 1271 when they do
+/// not go together.
+pub(crate) fn aggregate(items: &[&Item], default: Collation, operation: &str) -> Result<(Collation, Derivation)> {
+    let decided = aggregate_result(items, default, operation)?;
+    if decided.1 == Derivation::None {
+        // A comparison of the result with others may go on with its collation; one that makes it may not.
+        return Err(illegal_mix(items, default, operation));
     }
-    if a.1 != b.1 {
-        return Ok(if a.1 < b.1 { a } else { b });
+    Ok(decided)
+}
+
+/// The collation of a text that is made of these. Of several collations of one character set it is the `_bin` one, with
+/// the derivation [`Derivation::None`].
+pub(crate) fn aggregate_result(
+    items: &[&Item],
+    default: Collation,
+    operation: &str,
+) -> Result<(Collation, Derivation)> {
+    let mut texts = items.iter().filter_map(|item| origin(item));
+    let Some(first) = texts.next() else { return Ok((default, Derivation::Numeric)) };
+    let decided = texts.try_fold(first, pair).filter(|decided| items.iter().all(|item| converts(item, *decided)));
+    match decided {
+        Some(decided) => Ok((decided.collation, decided.derivation)),
+        None => Err(illegal_mix(items, default, operation)),
     }
-    // Byte strings win; so does a character set that holds the other; so does the `_bin` of one character set.
-    let rank = |c: Collation| match c {
-        Collation::Binary => 3,
-        Collation::Utf8mb4Bin => 2,
-        Collation::Utf8mb4_0900AiCi | Collation::Utf8mb4GeneralCi => 1,
-        Collation::Latin1SwedishCi => 0,
+}
+
+fn origin(item: &Item) -> Option<Origin> {
+    item.ty.collation().map(|collation| Origin {
+        collation,
+        derivation: item.derivation,
+        is_ascii: collation.character_set() == Charset::Ascii || is_ascii(&item.expr),
+    })
+}
+
+/// Returns true if an expression is known to give nothing but ASCII: literals, and functions of such.
+fn is_ascii(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal { value: Value::Text(text), .. } => text.is_ascii(),
+        Expr::Literal { value: Value::Bytes(_), .. } => false,
+        Expr::Literal { .. } => true,
+        Expr::Cast { arg, .. } => is_ascii(arg),
+        Expr::Call { args, .. } => !args.is_empty() && args.iter().all(is_ascii),
+        _ => false,
+    }
+}
+
+/// The collation of two texts (MySQL: `DTCollation::aggregate`); `None` if they do not go together.
+fn pair(a: Origin, b: Origin) -> Option<Origin> {
+    let is_ascii = a.is_ascii && b.is_ascii;
+    let with = |decided: Origin| Some(Origin { is_ascii, ..decided });
+    let [own, other] = [a, b].map(|origin| origin.collation.character_set());
+    if own != other {
+        // A byte string wins over texts of the same derivation.
+        let weak = Derivation::System;
+        return match () {
+            _ if own == Charset::Binary => with(if a.derivation <= b.derivation { a } else { b }),
+            _ if other == Charset::Binary => with(if b.derivation <= a.derivation { b } else { a }),
+            _ if holds(a, b) => with(a),
+            _ if holds(b, a) => with(b),
+            _ if a.derivation < b.derivation && b.derivation >= weak => with(a),
+            _ if b.derivation < a.derivation && a.derivation >= weak => with(b),
+            _ => None,
+        };
+    }
+    if a.derivation != b.derivation {
+        return with(if a.derivation < b.derivation { a } else { b });
+    }
+    match () {
+        _ if a.collation == b.collation => with(a),
+        _ if a.derivation == Derivation::Explicit => None,
+        _ if a.collation.is_binary() => with(a),
+        _ if b.collation.is_binary() => with(b),
+        _ => with(Origin { collation: Collation::binary_of_charset(own), derivation: Derivation::None, is_ascii }),
+    }
+}
+
+/// Returns true if texts of the right side become texts of the left side, which decides (MySQL: `left_is_superset`).
+fn holds(left: Origin, right: Origin) -> bool {
+    let [own, other] = [left, right].map(|origin| origin.collation.character_set());
+    let decides = left.derivation < right.derivation;
+    let is_peer = left.derivation == right.derivation;
+    // Of the encodings of Unicode utf32 decides over all, utf8mb4 over the others.
+    let is_larger = own == Charset::Utf32 || (own == Charset::Utf8mb4 && other != Charset::Utf32);
+    (own.is_unicode() && (decides || (is_peer && (!other.is_unicode() || is_larger))))
+        || (right.is_ascii && (decides || (is_peer && !left.is_ascii)))
+}
+
+/// Returns true if the text can become one of the collation that was decided on. What is not constant is not converted
+/// to a character set that may lack its letters.
+fn converts(item: &Item, decided: Origin) -> bool {
+    let to = decided.collation.character_set();
+    let Some(own) = origin(item) else { return true };
+    let from = own.collation.character_set();
+    if from == to || from == Charset::Binary || to.is_unicode() && to.contains(from) || to == Charset::Binary {
+        return true;
+    }
+    match item.as_literal() {
+        Some(Value::Text(text)) => to.has_all(text),
+        _ => own.is_ascii || item.ty == SqlType::Null,
+    }
+}
+
+/// Error 1267 for two texts, 1270 for three, 1271 for others.
+fn illegal_mix(items: &[&Item], default: Collation, operation: &str) -> SqlError {
+    let shown = |item: &&Item| {
+        let derivation = if item.ty.collation().is_some() { item.derivation } else { Derivation::Numeric };
+        format!("({},{})", item.ty.collation().unwrap_or(default).name(), derivation.name())
     };
-    if a.1 != Derivation::Explicit && rank(a.0) != rank(b.0) {
-        return Ok(if rank(a.0) > rank(b.0) { a } else { b });
-    }
-    Err(SqlError::new(
-        ErrorCode::CantAggregateCollations,
-        format!(
-            "Illegal mix of collations ({},{}) and ({},{}) for operation '{operation}'",
-            a.0.name(),
-            a.1.name(),
-            b.0.name(),
-            b.1.name()
-        ),
-    ))
+    let shown: Vec<String> = items.iter().map(shown).collect();
+    let (code, mix) = match shown.as_slice() {
+        [a, b] => (ErrorCode::CantAggregateCollations, format!(" {a} and {b}")),
+        [a, b, c] => (ErrorCode::CantAggregateThreeCollations, format!(" {a}, {b}, {c}")),
+        _ => return illegal_mix_of_many(operation),
+    };
+    SqlError::new(code, format!("Illegal mix of collations{mix} for operation '{operation}'"))
+}
+
+/// Error 1271
+pub(crate) fn illegal_mix_of_many(operation: &str) -> SqlError {
+    let message = format!("Illegal mix of collations for operation '{operation}'");
+    SqlError::new(ErrorCode::CantAggregateManyCollations, message)
 }
 
 /// `ty` with another collation; only text has one.
@@ -94,9 +194,6 @@ pub(crate) fn with_collation(ty: SqlType, collation: Collation) -> SqlType {
 mod tests {
     use super::*;
     use Collation::*;
-    use muster_algebra::Expr;
-    use muster_types::Value;
-
     fn text(collation: Collation, derivation: Derivation) -> Item {
         Item {
             expr: Expr::null(SqlType::Null),
@@ -133,5 +230,11 @@ mod tests {
             e.message.contains("(utf8mb4_general_ci,IMPLICIT) and (utf8mb4_0900_ai_ci,IMPLICIT) for operation '='")
         );
         assert!(decide(text(Utf8mb4Bin, Explicit), text(Utf8mb4_0900AiCi, Explicit)).is_err());
+        assert!(decide(text(Latin1SwedishCi, Implicit), text(Koi8rGeneralCi, Implicit)).is_err());
+        let (a, b, c) =
+            (text(Utf8mb4GeneralCi, Implicit), text(Utf8mb4_0900AiCi, Implicit), text(Utf8mb4UnicodeCi, Implicit));
+        assert_eq!(aggregate_result(&[&a, &b], Binary, "concat"), Ok((Utf8mb4Bin, Derivation::None)));
+        assert_eq!(aggregate(&[&a, &b, &c], Binary, "=").unwrap_err().code.number(), 1270);
+        assert_eq!(aggregate(&[&a, &b, &c, &c], Binary, "=").unwrap_err().code.number(), 1271);
     }
 }

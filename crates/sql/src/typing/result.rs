@@ -1,7 +1,10 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
-use super::{Item, bytes_of_length, collation, display_length, text_of_length};
+use super::{Derivation, Item, bytes_of_length, collation, display_length, text_of_length};
 use muster_types::{Collation, IntWidth, Result, SqlType, TextKind, Value};
+
+/// The operation whose columns must have one collation.
+pub(crate) const UNION: &str = "UNION";
 
 /// The common type. Error 1267 when collations do not go together.
 pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) -> Result<SqlType> {
@@ -20,7 +23,10 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     if known.iter().all(|i| i.ty.is_temporal()) {
         return Ok(temporal(&known));
     }
-    let (collation, _) = collation::aggregate(&known, default, operation)?;
+    let (collation, derivation) = collation::aggregate_result(&known, default, operation)?;
+    if derivation == Derivation::None && operation == UNION {
+        return Err(collation::illegal_mix_of_many(UNION));
+    }
     let length = known.iter().map(|i| text_length(i)).max().unwrap_or(0);
     Ok(match known.iter().filter_map(|i| text_kind(i.ty)).max_by_key(|kind| rank(*kind)) {
         Some(kind) => SqlType::Text { kind, length, collation },

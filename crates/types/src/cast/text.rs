@@ -6,6 +6,7 @@ use crate::{
     charset::{self, Charset},
     collation, temporal,
 };
+use std::borrow::Cow;
 
 /// The text of any value but NULL, before it is cut.
 fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result<String, Option<CastWarning>> {
@@ -16,14 +17,15 @@ fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result
     };
     match value {
         Value::DateTime(t) | Value::Time(t) => Ok(value.to_text(fsp_of(*t)).unwrap_or_default()),
-        Value::Bytes(b) if collation.charset() == "latin1" => {
-            Ok(charset::decode(Charset::Latin1, b).unwrap_or_default().into_owned())
+        Value::Bytes(b) => {
+            let charset = collation.character_set();
+            let text = charset::decode(charset, b).map(|text| text.into_owned());
+            text.ok_or_else(|| {
+                let bytes: String = b.iter().take(6).map(|x| format!("{x:02X}")).collect();
+                let message = format!("Invalid {} character string: '{bytes}'", charset.name());
+                CastWarning::new(ErrorCode::InvalidCharacterString, message)
+            })
         }
-        Value::Bytes(b) => String::from_utf8(b.clone()).map_err(|_| {
-            let bytes: String = b.iter().take(6).map(|x| format!("{x:02X}")).collect();
-            let message = format!("Invalid utf8mb4 character string: '{bytes}'");
-            CastWarning::new(ErrorCode::InvalidCharacterString, message)
-        }),
         _ => Ok(value.to_text(0).unwrap_or_default()),
     }
 }
@@ -38,11 +40,8 @@ pub(super) fn to_text(
         Ok(text) => text,
         Err(warning) => return (Value::Null, warning),
     };
-    if collation.charset() == "latin1" && !text.is_ascii() {
-        let bytes = charset::encode(Charset::Latin1, &text).into_owned();
-        if let Some(kept) = charset::decode(Charset::Latin1, &bytes) {
-            text = kept.into_owned();
-        }
+    if let Cow::Owned(kept) = collation.character_set().kept(&text) {
+        text = kept;
     }
     let kept = collation::prefix(&text, length as usize).len();
     if kept == text.len() {
@@ -66,8 +65,8 @@ pub(super) fn to_bytes(
     let mut bytes = match value {
         Value::Bytes(b) => b.clone(),
         Value::Text(text) => {
-            let charset = from.and_then(|ty| Charset::from_name(ty.collation()?.charset()));
-            charset::encode(charset.unwrap_or(Charset::Utf8mb4), text).into_owned()
+            let charset = from.and_then(|ty| ty.collation()).map_or(Charset::Utf8mb4, Collation::character_set);
+            charset::encode(charset, text).into_owned()
         }
         _ => match text_of(value, from, Collation::Binary) {
             Ok(text) => text.into_bytes(),

@@ -108,7 +108,10 @@ impl LikePattern {
 
 impl Search {
     fn new(tokens: &[Token], collation: Collation) -> Option<Search> {
-        let exact = matches!(collation, Collation::Binary | Collation::Utf8mb4Bin);
+        let exact = collation.is_binary();
+        if !exact && !collation.ascii_folds_case() {
+            return None;
+        }
         // Controls are left out because collations ignore them, so that any two match.
         let searchable = |c: char| exact || (c.is_ascii() && !c.is_ascii_control());
         let mut pieces = vec![Vec::new()];

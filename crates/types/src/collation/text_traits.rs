@@ -117,26 +117,19 @@ impl TextTraits {
 
     /// Returns true if any two values with these traits have equal sort keys exactly if they have equal bytes.
     pub fn bytes_decide_equality(self, collation: Collation) -> bool {
-        let one_case = self.ascii && self.upper & self.lower == 0;
-        match collation {
-            Collation::Binary => true,
-            Collation::Utf8mb4Bin => !self.trailing_space,
-            Collation::Utf8mb4GeneralCi | Collation::Latin1SwedishCi => one_case && !self.trailing_space,
-            Collation::Utf8mb4_0900AiCi => one_case && !self.control,
+        let pads_alike = !(collation.pad_space() && self.trailing_space);
+        if collation.is_binary() {
+            return pads_alike;
         }
+        let one_case = self.ascii && self.upper & self.lower == 0;
+        let weighs_all = collation.weighs_characters_singly() || !self.control;
+        one_case && weighs_all && pads_alike && collation.ascii_folds_case()
     }
 
     /// Returns true if any two values with these traits compare as their bytes do.
     pub fn bytes_decide_order(self, collation: Collation) -> bool {
-        let pads_alike = !self.trailing_space && !self.control;
-        match collation {
-            Collation::Binary => true,
-            Collation::Utf8mb4Bin => pads_alike,
-            // Letters are compared in upper case, which puts them before '[' to '`'.
-            Collation::Utf8mb4GeneralCi | Collation::Latin1SwedishCi => self.ascii && self.lower == 0 && pads_alike,
-            // Punctuation has an order of its own.
-            Collation::Utf8mb4_0900AiCi => false,
-        }
+        let pads_alike = !collation.pad_space() || (!self.trailing_space && !self.control);
+        pads_alike && (collation.orders_bytes() || (self.ascii && self.lower == 0 && collation.orders_upper_case()))
     }
 }
 

@@ -106,6 +106,8 @@ codes! {
     OutOfRange = 1264, "22003";
     DataTruncated = 1265, "01000";
     CantAggregateCollations = 1267, "HY000";
+    CantAggregateThreeCollations = 1270, "HY000";
+    CantAggregateManyCollations = 1271, "HY000";
     UnknownCollation = 1273, "HY000";
     GlobalVariable = 1229, "HY000";
     LocalVariable = 1228, "HY000";

@@ -2,14 +2,16 @@
 
 use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
-    Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
+    Collation, Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
     cast::{cast, cast_dated, int_range, moment, to_double},
+    charset::{self, Charset},
     decimal::{NARROW_DIGITS_MAX, pow10, pow10_256},
     sql_type::DECIMAL128_MAX_PRECISION,
     temporal::{DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
 };
 use arrow_buffer::i256;
+use std::borrow::Cow;
 
 /// The properties of a column that storing a value depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +46,7 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
     match (value, column.ty) {
         (Value::Null, _) => Ok(Value::Null),
         (Value::Text(text), _) => store_text(text.as_bytes(), column),
+        (Value::Bytes(bytes), SqlType::Text { collation, .. }) => store_bytes_as_text(bytes, collation, column),
         (Value::Bytes(bytes), _) => store_text(bytes, column),
         (_, SqlType::Year) => unsigned(named::year_value(value)),
         (
@@ -103,6 +106,11 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             stored.map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
         SqlType::Time { fsp } => temporal::time(bytes, fsp).map(Value::Time).map_err(|unfit| unfit.map(Value::Time)),
+        SqlType::Text { kind, length, collation } if collation.character_set() != Charset::Utf8mb4 => {
+            let stored = text::fitted_in_charset(bytes, kind, length, collation.character_set());
+            let value = |text: Cow<'_, str>| Value::Text(text.into_owned());
+            stored.map(value).map_err(|unfit| unfit.map(value))
+        }
         SqlType::Text { kind, length, .. } => {
             let value = |text: &str| Value::Text(text.to_string());
             let (kept, fault) = match text::fitted(bytes, kind, length) {
@@ -127,6 +135,18 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
         SqlType::Year => unsigned(named::year_text(bytes)),
         SqlType::Bit { width } => unsigned(named::bit_text(bytes, width)),
         SqlType::Bool | SqlType::Null => Ok(Value::Null),
+    }
+}
+
+/// A byte string as a text: its bytes are those of the column's character set.
+fn store_bytes_as_text(bytes: &[u8], collation: Collation, column: StoredType) -> Result<Value, Unfit<Value>> {
+    let charset = collation.character_set();
+    let valid = charset::valid_up_to(charset, bytes);
+    let text = charset::decode(charset, &bytes[..valid]).unwrap_or_default();
+    let stored = store_text(text.as_bytes(), column);
+    match stored {
+        Ok(kept) if valid < bytes.len() => Err(Unfit::new(StoreFault::Incorrect("string"), kept)),
+        stored => stored,
     }
 }
 

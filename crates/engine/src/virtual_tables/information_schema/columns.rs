@@ -51,9 +51,11 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
     match c.ty {
         SqlType::Text { kind, length, collation } => {
             use muster_types::TextKind::{Char, VarChar};
-            // The TEXT family is limited in bytes, and MySQL gives that number for both.
-            let bytes = if matches!(kind, Char | VarChar) { charset::max_bytes(collation) } else { 1 };
-            characters = Some(i64::from(length));
+            // The TEXT family is limited in bytes.
+            let is_short = matches!(kind, Char | VarChar);
+            let each = if is_short { 1 } else { collation.character_set().min_bytes() };
+            let bytes = if is_short { charset::max_bytes(collation) } else { 1 };
+            characters = Some(i64::from(length / each));
             octets = Some(i64::from(length) * bytes as i64);
         }
         SqlType::Bytes { length, .. } => {

@@ -200,9 +200,9 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
 fn sql_type(ty: Ty) -> SqlType {
     let int = |width, unsigned| SqlType::Int { width, unsigned };
     match ty {
-        Name => SqlType::varchar(64, Collation::Utf8mb4Bin),
-        Text(length) => SqlType::varchar(length, Collation::Utf8mb4GeneralCi),
-        Long => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: Collation::Utf8mb4GeneralCi },
+        Name => SqlType::varchar(64, Collation::Utf8mb3Bin),
+        Text(length) => SqlType::varchar(length, Collation::SYSTEM),
+        Long => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: Collation::SYSTEM },
         Int => int(IntWidth::Int, false),
         UInt => int(IntWidth::Int, true),
         Big => SqlType::BIGINT,
@@ -231,7 +231,7 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
                 indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
-                collation: Collation::Utf8mb4GeneralCi,
+                collation: Collation::SYSTEM,
                 comment: String::new(),
             })
         };

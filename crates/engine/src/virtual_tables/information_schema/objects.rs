@@ -12,7 +12,7 @@ use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value, temporal::EpochMicros};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
-    let own = [system_schema::NAME, system_schema::PERFORMANCE].map(|name| (name, Collation::Utf8mb4GeneralCi));
+    let own = [system_schema::NAME, system_schema::PERFORMANCE].map(|name| (name, Collation::SYSTEM));
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
     let mut visible: Vec<_> = stored.chain(own).filter(|(name, _)| context.rights.sees_database(name)).collect();
     visible.sort_unstable_by_key(|(name, _)| *name);

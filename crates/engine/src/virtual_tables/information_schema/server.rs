@@ -1,29 +1,22 @@
 //! COLLATIONS, CHARACTER_SETS, ENGINES, PROCESSLIST, variables and status.
 
 use super::{optional, text, uint};
-use crate::{
-    accounts::Privilege,
-    charset::{self, CHARSETS},
-    statement::StatementContext,
-};
-use muster_types::{Collation, Value};
+use crate::{accounts::Privilege, charset, statement::StatementContext};
+use muster_types::{Collation, Value, charset::Charset};
 
 pub(super) fn collations() -> Vec<Vec<Value>> {
-    let mut sorted = Collation::all().to_vec();
-    sorted.sort_unstable_by_key(|c| c.name());
-    let row = |c: Collation| {
+    let row = |c: &Collation| {
         vec![
             text(c.name()),
             text(c.charset()),
             uint(c.id().into()),
-            text(if charset::is_default(c) { "Yes" } else { "" }),
+            text(if charset::is_default(*c) { "Yes" } else { "" }),
             text("Yes"),
-            // MySQL gives 0 for the collations of UCA 9.0.0, and 1 for simple ones.
-            uint((c != Collation::Utf8mb4_0900AiCi).into()),
+            uint(c.sort_length().into()),
             text(if c.pad_space() { "PAD SPACE" } else { "NO PAD" }),
         ]
     };
-    sorted.into_iter().map(row).collect()
+    Collation::all().iter().map(row).collect()
 }
 
 pub(super) fn applicability() -> Vec<Vec<Value>> {
@@ -31,10 +24,11 @@ pub(super) fn applicability() -> Vec<Vec<Value>> {
 }
 
 pub(super) fn character_sets() -> Vec<Vec<Value>> {
-    let row = |(name, description, collation, max): &(&str, &str, &str, u64)| {
-        vec![text(*name), text(*collation), text(*description), uint(*max)]
+    let row = |c: &Charset| {
+        let default = c.default_collation().name();
+        vec![text(c.name()), text(default), text(c.description()), uint(c.max_bytes().into())]
     };
-    CHARSETS.iter().map(row).collect()
+    Charset::all().iter().map(row).collect()
 }
 
 pub(super) fn engines() -> Vec<Vec<Value>> {

@@ -50,7 +50,7 @@ fn filtered(context: &Arc<StatementContext>, listing: Listing, filter: Option<&S
     match filter {
         None => {}
         Some(ShowFilter::Like(pattern)) => {
-            let collation = columns.first().and_then(|c| c.ty.collation()).unwrap_or(Collation::Utf8mb4GeneralCi);
+            let collation = columns.first().and_then(|c| c.ty.collation()).unwrap_or(Collation::SYSTEM);
             let modes = context.session.binding.settings().modes;
             let escape = Some('\\').filter(|_| !modes.has(SqlModes::NO_BACKSLASH_ESCAPES));
             let pattern = LikePattern::new(pattern, escape, collation);

@@ -114,12 +114,13 @@ impl Binder<'_> {
     /// decimals that keep digits.
     fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
         let refs: Vec<&Item> = items.iter().collect();
+        let operation = &operation.to_ascii_lowercase();
         let shown = result::result_type(&refs, self.default_collation(), operation)?;
         let ty = match refs.iter().filter_map(|i| i.kept).max() {
             Some(digits) => arithmetic::widened(digits, shown),
             None => shown,
         };
-        let (_, derivation) = collation::aggregate(&refs, self.default_collation(), operation)?;
+        let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
         if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. }) {
             model.decimals = result::decimals(&refs);

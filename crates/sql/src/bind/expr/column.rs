@@ -33,7 +33,9 @@ impl Binder<'_> {
             if let Some(first) = texts[0].strip_prefix('@') {
                 let name = [&[first], &texts[1..]].concat().join(".");
                 let value = self.env.session.user_variable(&name.to_ascii_lowercase());
-                return Ok(self.given(value));
+                let item = self.given(value);
+                let derivation = if item.ty.is_text() { Derivation::Implicit } else { item.derivation };
+                return Ok(Item { derivation, ..item });
             }
             // `0b01`: the tokenizer takes it for a word.
             if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| !d.is_empty() && texts.len() == 1) {
@@ -51,12 +53,9 @@ impl Binder<'_> {
             _ => (None, [&[first], rest].concat().join(".")),
         };
         let value = self.env.session.system_variable(scope, &name.to_ascii_lowercase())?;
-        let mut item = self.given(value);
+        let item = self.system_text(value);
         if let (Some(Value::Bool(b)), SqlType::Bool) = (item.as_literal(), item.ty) {
-            item = Item::literal(Value::Int(*b as i64), SqlType::BIGINT);
-        }
-        if item.ty.is_text() {
-            item.derivation = Derivation::System;
+            return Ok(Item::literal(Value::Int(*b as i64), SqlType::BIGINT));
         }
         if item.ty == SqlType::Double {
             item.decimals = Some(VARIABLE_DECIMALS);

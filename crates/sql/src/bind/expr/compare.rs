@@ -192,7 +192,7 @@ impl Binder<'_> {
             items.push(self.expr(e, cx)?);
         }
         if is_string(&items[0]) {
-            items = self.strings_alike(items, "in")?;
+            items = self.strings_alike(items, " IN ")?;
         }
         let arg = items.remove(0);
         // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
@@ -200,7 +200,7 @@ impl Binder<'_> {
         let mut rights = Vec::with_capacity(items.len());
         let mut uniform = true;
         for item in items.iter().cloned() {
-            let (l, r) = self.comparable(arg.clone(), item, "in")?;
+            let (l, r) = self.comparable(arg.clone(), item, " IN ")?;
             uniform &= left.as_ref().is_none_or(|known| *known == l);
             left.get_or_insert(l);
             rights.push(r.expr);
@@ -297,7 +297,10 @@ impl Binder<'_> {
             .iter()
             .find(|i| i.ty.is_bytes())
             .map(|first| strings.iter().fold(first.ty, |widest, i| comparison::comparison_type(widest, i.ty)));
-        let (collation, _) = collation::aggregate(&strings, self.default_collation(), operation)?;
+        // The value that BETWEEN tests is there twice.
+        let mut deciding = strings.clone();
+        deciding.dedup();
+        let (collation, _) = collation::aggregate(&deciding, self.default_collation(), operation)?;
         let alike = |item: Item| match (is_string(&item), bytes) {
             (false, _) => item,
             (true, Some(ty)) => self.convert(item, ty),

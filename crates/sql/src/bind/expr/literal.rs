@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::Expr;
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
-    charset::{Charset, decode},
+    charset::{Charset, decode, encode, valid_up_to},
     temporal::{self, DateModes},
 };
 use sqlparser::ast::{self, DataType};
@@ -68,12 +68,26 @@ impl Binder<'_> {
         Item::literal(value, ty)
     }
 
+    /// A value that the server knows by itself; texts are under [`Collation::SYSTEM`].
+    pub fn system_text(&self, value: Value) -> Item {
+        let ty = value_type(&value, Collation::SYSTEM);
+        let item = Item::literal(value, ty);
+        let derivation = if ty.is_text() { Derivation::System } else { item.derivation };
+        Item { derivation, ..item }
+    }
+
     pub fn value(&mut self, value: &ast::Value) -> Result<Item> {
         use ast::Value as V;
         Ok(match value {
             V::Number(digits, _) => self.given(number(digits, false)?),
-            V::SingleQuotedString(s) | V::DoubleQuotedString(s) | V::NationalStringLiteral(s) => {
-                self.given(Value::Text(s.clone()))
+            V::SingleQuotedString(s) | V::DoubleQuotedString(s) => {
+                let charset = self.default_collation().character_set();
+                self.given(Value::Text(charset.kept(s).into_owned()))
+            }
+            V::NationalStringLiteral(s) => {
+                let value = Value::Text(Charset::Utf8mb3.kept(s).into_owned());
+                let ty = value_type(&value, Collation::Utf8mb3GeneralCi);
+                Item::literal(value, ty)
             }
             V::HexStringLiteral(digits) => match hex_bytes(digits) {
                 Some(bytes) => Item { hexadecimal: true, ..self.given(Value::Bytes(bytes)) },
@@ -108,20 +122,20 @@ impl Binder<'_> {
         let collation = Collation::default_of_charset(name).ok_or_else(unknown)?;
         let ast::Expr::Value(literal) = value else { return Err(SqlError::syntax(value, 1)) };
         let item = self.value(&literal.value)?;
-        let value = match (item.as_literal(), charset) {
-            (Some(Value::Text(s)), Charset::Binary) => Value::Bytes(s.clone().into_bytes()),
-            (Some(Value::Text(s)), _) => Value::Text(s.clone()),
-            (Some(Value::Bytes(b)), Charset::Binary) => Value::Bytes(b.clone()),
-            (Some(Value::Bytes(b)), _) => match decode(charset, b) {
-                Some(text) => Value::Text(text.into_owned()),
-                None => {
-                    return Err(SqlError::new(
-                        ErrorCode::InvalidCharacterString,
-                        format!("Invalid {name} character string: '{}'", Value::Bytes(b.clone())),
-                    ));
-                }
-            },
+        let mut bytes = match item.as_literal() {
+            // The text was read in the client's character set; its bytes are those of another one.
+            Some(Value::Text(text)) => encode(self.env.session.client_charset(), text).into_owned(),
+            Some(Value::Bytes(bytes)) => bytes.clone(),
             _ => return Err(SqlError::syntax(literal, 1)),
+        };
+        // The first character is filled up with zeros.
+        let unit = charset.min_bytes() as usize;
+        let missing = bytes.len().next_multiple_of(unit) - bytes.len();
+        bytes.splice(..0, std::iter::repeat_n(0, missing));
+        let value = match decode(charset, &bytes) {
+            _ if charset == Charset::Binary => Value::Bytes(bytes),
+            Some(text) => Value::Text(text.into_owned()),
+            None => return Err(invalid_text(charset, &bytes)),
         };
         let ty = value_type(&value, collation);
         Ok(Item { derivation: Derivation::Literal, ..Item::literal(value, ty) })
@@ -145,6 +159,16 @@ impl Binder<'_> {
             None => Err(SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))),
         }
     }
+}
+
+/// Error 1300 shows this many of the bytes that are not of the character set.
+const SHOWN_BYTES: usize = 3;
+
+fn invalid_text(charset: Charset, bytes: &[u8]) -> SqlError {
+    let wrong = &bytes[valid_up_to(charset, bytes)..];
+    let shown: String = wrong.iter().take(SHOWN_BYTES).map(|b| format!("{b:02X}")).collect();
+    let message = format!("Invalid {} character string: '{shown}'", charset.name());
+    SqlError::new(ErrorCode::InvalidCharacterString, message)
 }
 
 fn date_literal(text: &str, modes: DateModes) -> Option<(Value, SqlType)> {

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
-    Result, SqlError, SqlType, Value,
+    Collation, Result, SqlError, SqlType, Value,
     temporal::{EpochMicros, MICROS_PER_SECOND, datetime_parts},
 };
 use sqlparser::ast;
@@ -87,11 +87,9 @@ impl Binder<'_> {
         if !args.is_empty() {
             return Err(super::function::wrong_count(name));
         }
-        let mut item = self.given(value);
+        let mut item = self.system_text(value);
         if item.ty == SqlType::Null {
-            item = self.convert(item, SqlType::varchar(64, self.default_collation()));
-        }
-        if item.ty.is_text() {
+            item = self.convert(item, SqlType::varchar(64, Collation::SYSTEM));
             item.derivation = Derivation::System;
         }
         Ok(Some(item))

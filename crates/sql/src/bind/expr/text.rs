@@ -104,7 +104,7 @@ impl Binder<'_> {
     /// The texts of a search, the needle first: the collation of the other one decides.
     fn searched_texts(&mut self, texts: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let refs: Vec<&Item> = texts.iter().collect();
-        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        let model = collation::aggregate_result(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
         let own = texts[1].ty.collation().unwrap_or(model.0);
         let convert = |item: Item| match (own, item.ty) {
             (_, SqlType::Bytes { .. }) => item,

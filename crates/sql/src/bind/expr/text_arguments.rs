@@ -7,11 +7,18 @@ use crate::{
 use muster_algebra::{Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlType};
 
+/// Functions that compare their texts and do not give one of them: their texts must have one collation.
+const COMPARED: [&str; 6] = ["find_in_set", "regexp_instr", "regexp_like", "regexp_replace", "regexp_substr", "strcmp"];
+
 impl Binder<'_> {
     /// All as text under the collation that decides, or as byte strings; and a model of the result's derivation.
     pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let refs: Vec<&Item> = items.iter().collect();
-        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        let operation = name.to_ascii_lowercase();
+        let model = match COMPARED.contains(&&*operation) {
+            true => collation::aggregate(&refs, self.default_collation(), &operation)?,
+            false => collation::aggregate_result(&refs, self.default_collation(), &operation)?,
+        };
         let items = items.into_iter().map(|item| self.text_or_bytes(item, model.0)).collect();
         Ok((items, model))
     }
@@ -25,7 +32,7 @@ impl Binder<'_> {
     ) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let is_binary = items.first().is_some_and(|item| item.ty.is_bytes());
         let deciding: Vec<&Item> = items.iter().filter(|item| is_binary || !item.ty.is_bytes()).collect();
-        let model = collation::aggregate(&deciding, self.default_collation(), &name.to_ascii_lowercase())?;
+        let model = collation::aggregate_result(&deciding, self.default_collation(), &name.to_ascii_lowercase())?;
         let convert = |item: Item| match item.ty {
             SqlType::Bytes { .. } => item,
             _ => self.text_or_bytes(item, model.0),
