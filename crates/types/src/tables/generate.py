@@ -460,6 +460,8 @@ def samples(server, count):
             kept = server.ask(f"select convert(convert(%s using {charset}) using utf8mb4)", (text,))[0][0]
             if kept is None or isinstance(kept, bytes) and charset != "binary":
                 continue
+            if charset in MULTI and charset != "gb18030" and "\ufffd" in text:
+                continue
             if charset != "binary" and "?" in kept:
                 # Other character sets have few of the letters.
                 text = kept.replace("?", chosen.choice("aBz"))
