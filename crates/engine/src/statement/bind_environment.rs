@@ -3,9 +3,7 @@
 use super::{StatementContext, StatementTables};
 use crate::{accounts::Privilege, variables::OF_BINDING};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
-use muster_types::{
-    Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
-};
+use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 /// A statement's context as the binder asks it.

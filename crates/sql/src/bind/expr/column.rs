@@ -53,7 +53,7 @@ impl Binder<'_> {
             _ => (None, [&[first], rest].concat().join(".")),
         };
         let value = self.env.session.system_variable(scope, &name.to_ascii_lowercase())?;
-        let item = self.system_text(value);
+        let mut item = self.system_text(value);
         if let (Some(Value::Bool(b)), SqlType::Bool) = (item.as_literal(), item.ty) {
             return Ok(Item::literal(Value::Int(*b as i64), SqlType::BIGINT));
         }
