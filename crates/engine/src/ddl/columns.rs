@@ -62,9 +62,9 @@ fn sized(ty: SqlType, size: Option<u64>) -> SqlType {
     match ty {
         SqlType::Text { collation, .. } => {
             let (kind, length) = match size.saturating_mul(u64::from(collation.charset_max_bytes())) {
-                ..=0xFF => (TextKind::TinyText, 0xFF),
-                ..=0xFFFF => (TextKind::Text, 0xFFFF),
-                ..=0xFF_FFFF => (TextKind::MediumText, 0xFF_FFFF),
+                0..=0xFF => (TextKind::TinyText, 0xFF),
+                0x100..=0xFFFF => (TextKind::Text, 0xFFFF),
+                0x1_0000..=0xFF_FFFF => (TextKind::MediumText, 0xFF_FFFF),
                 _ => (TextKind::LongText, u32::MAX),
             };
             SqlType::Text { kind, length, collation }
@@ -72,9 +72,9 @@ fn sized(ty: SqlType, size: Option<u64>) -> SqlType {
         // A TEXT of the character set binary is a BLOB.
         SqlType::Bytes { .. } => {
             let (kind, length) = match size {
-                ..=0xFF => (BytesKind::TinyBlob, 0xFF),
-                ..=0xFFFF => (BytesKind::Blob, 0xFFFF),
-                ..=0xFF_FFFF => (BytesKind::MediumBlob, 0xFF_FFFF),
+                0..=0xFF => (BytesKind::TinyBlob, 0xFF),
+                0x100..=0xFFFF => (BytesKind::Blob, 0xFFFF),
+                0x1_0000..=0xFF_FFFF => (BytesKind::MediumBlob, 0xFF_FFFF),
                 _ => (BytesKind::LongBlob, u32::MAX),
             };
             SqlType::Bytes { kind, length }
