@@ -328,7 +328,7 @@ mod tests {
         let rows = 5003;
         for (groups, nulls) in [(1, false), (5, false), (70, false), (5, true), (70, true)] {
             let value = |i: usize| match i % 3 {
-                _ if nulls && i % 11 == 0 => None,
+                _ if nulls && i.is_multiple_of(11) => None,
                 0 => Some(i128::MAX - i as i128),
                 1 => Some(i128::MAX / 2),
                 _ => Some(-(i as i128)),

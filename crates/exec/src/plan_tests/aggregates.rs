@@ -268,12 +268,12 @@ fn many_groups_skip_the_partial_step_and_are_right() {
 #[test]
 fn a_sum_that_does_not_fit_is_an_error() {
     let mut q = Query::new();
-    let ty = SqlType::decimal(38, 0);
+    let ty = SqlType::decimal(65, 0);
     let ids = q.columns(&[ty]);
-    let huge = 9 * 10i128.pow(37);
-    let input = q.values(&ids, vec![vec![dec(huge, 0)], vec![dec(huge, 0)]]);
-    let sum = q.column(SqlType::decimal(60, 0));
-    let aggregates = vec![(sum, call(AggregateFunction::Sum, vec![column(ids[0])], SqlType::decimal(60, 0)))];
+    let huge = Value::Decimal(Decimal::parse(&"9".repeat(76)).unwrap());
+    let input = q.values(&ids, vec![vec![huge.clone()], vec![huge]]);
+    let sum = q.column(ty);
+    let aggregates = vec![(sum, call(AggregateFunction::Sum, vec![column(ids[0])], ty))];
     let op = PlanOp::HashAggregate { input: Box::new(input), group: vec![], aggregates };
     let e = q.try_run(&plan(op, vec![sum])).unwrap_err();
     assert_eq!(e.code, muster_types::ErrorCode::DataOutOfRange);
