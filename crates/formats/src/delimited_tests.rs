@@ -150,13 +150,16 @@ fn ignore_adjusts_and_warns() {
     assert_eq!(batch.column(0).as_primitive::<arrow_array::types::Int8Type>().values(), &[127, 0, 0, 1]);
     assert_eq!(batch.column(1).as_string_view().iter().flatten().collect::<Vec<_>>(), ["ab", "", "ok", "2"]);
     let nulls: Vec<bool> = (0..4).map(|i| batch.column(2).is_null(i)).collect();
-    assert_eq!(nulls, [false, true, true, false]);
+    assert_eq!(nulls, [false, false, true, false]);
     let mut numbers: Vec<u16> = got.warnings.iter().map(|w| w.0).collect();
     numbers.sort();
-    assert_eq!(numbers, [1261, 1262, 1263, 1263, 1264, 1292, 1366, 1406]);
-    // A date that is none has nothing in its place when the column takes no NULL.
+    assert_eq!(numbers, [1261, 1262, 1263, 1263, 1264, 1265, 1366, 1406]);
+    // A date that is none is the zero date, whether or not the column takes NULL.
     options.columns[2].nullable = false;
-    assert_eq!(load(&options, b"1\ta\tnever\n").result.unwrap_err().code.number(), 1292);
+    let got = load(&options, b"1\ta\tnever\n");
+    assert_eq!(got.result.unwrap(), DelimitedSummary { rows: 1, warnings: 1 });
+    let date = |batch: &RecordBatch, row| batch.column(2).as_primitive::<arrow_array::types::Date32Type>().value(row);
+    assert_eq!([date(batch, 1), date(&got.batches[0], 0)], [0, 0]);
 }
 
 #[test]
