@@ -47,7 +47,8 @@ impl Charset {
     }
 
     /// The character set of a client by MySQL's number of a collation, as the protocol has it; also of some collations
-    /// that are not in [`crate::Collation`]. `None` for character sets that Muster does not have or no client may speak.
+    /// that are not in [`crate::Collation`]. `None` for character sets that Muster does not have, and for those that no
+    /// client may speak.
     pub fn of_collation_id(id: u16) -> Option<Charset> {
         let charset = match id {
             2 => Some(Latin2),
