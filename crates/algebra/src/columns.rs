@@ -38,7 +38,7 @@ pub struct Columns {
     metas: Vec<ColumnMeta>,
     /// Characters of computed integers, of columns of which they are known.
     lengths: BTreeMap<ColId, u32>,
-    /// Computed dates and times that are one of several values.
+    /// Computed values that are one of several; see [`Columns::is_chosen`].
     chosen: BTreeSet<ColId>,
     /// The origins of columns of views and derived tables as clients are told about them.
     shown_origins: BTreeMap<ColId, ColumnOrigin>,
@@ -107,12 +107,12 @@ impl Columns {
     }
 
     /// Returns true for a computed date or time that is one of several values, as of MAX or IF: for clients it is text
-    /// in the connection's character set.
+    /// in the connection's character set. Also for a text of MIN or MAX, which has the type of their column.
     pub fn is_chosen(&self, id: ColId) -> bool {
         self.chosen.contains(&id)
     }
 
-    /// Says that a computed date or time is one of several values.
+    /// Says that a computed value is one of several.
     pub fn set_chosen(&mut self, id: ColId) {
         self.chosen.insert(id);
     }

@@ -32,7 +32,7 @@ fn text_to_integers_takes_the_front() {
     check(text("1.9"), big, Value::Int(1), Some(1292));
     check(text(""), big, Value::Int(0), Some(1292));
     check(text("é"), big, Value::Int(0), Some(1292));
-    check(text("99999999999999999999999"), big, Value::Int(i64::MAX), Some(1292));
+    check(text("99999999999999999999999"), big, Value::Int(-1), Some(1292));
     check(text("-1"), SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX), Some(1105));
     check(text("18446744073709551615"), SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX), None);
     check(text("18446744073709551615"), big, Value::Int(-1), Some(1105));

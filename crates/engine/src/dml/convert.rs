@@ -11,7 +11,7 @@ use muster_types::{
         StoreFault, StoredType, Unfit, implicit_default, store,
         text::{incorrect_part, printable},
     },
-    temporal::Moment,
+    temporal::{DateModes, Moment},
     time_zone::TimeZone,
 };
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ const MAX_FSP: u8 = 6;
 
 /// The value for a column of dates or times with the digits cut that it does not hold (TIME_TRUNCATE_FRACTIONAL).
 /// `None` for other columns, and for what is no date or time.
-fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone) -> Option<Value> {
+fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone, date_modes: DateModes) -> Option<Value> {
     let finest = match ty {
         SqlType::Date | SqlType::DateTime { .. } => SqlType::DateTime { fsp: MAX_FSP },
         SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: MAX_FSP },
@@ -40,7 +40,7 @@ fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone) -> Option<Value> {
         _ => return None,
     };
     let unit = 10i64.pow(u32::from(MAX_FSP - ty.fsp().min(MAX_FSP)));
-    let stored = store(&microseconds_of(value), StoredType { ty: finest, digits: None, zone }).ok()?;
+    let stored = store(&microseconds_of(value), StoredType { ty: finest, digits: None, zone, date_modes }).ok()?;
     let cut = match stored {
         Value::DateTime(micros) => Value::DateTime(micros.div_euclid(unit) * unit),
         // A time before zero is cut towards it.
@@ -48,7 +48,7 @@ fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone) -> Option<Value> {
         _ => return None,
     };
     match ty {
-        SqlType::Date => store(&cut, StoredType { ty, digits: None, zone }).ok(),
+        SqlType::Date => store(&cut, StoredType { ty, digits: None, zone, date_modes }).ok(),
         _ => Some(cut),
     }
 }
@@ -94,7 +94,7 @@ impl<'a> Conversion<'a> {
         }
         let (zone, date_modes) = (self.context.clock.time_zone, self.context.date_modes());
         let cut = match self.context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
-            true => fraction_cut(value, column.ty, zone),
+            true => fraction_cut(value, column.ty, zone, date_modes),
             false => None,
         };
         if let Some(cut) = cut {

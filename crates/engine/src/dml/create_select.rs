@@ -88,7 +88,7 @@ fn outputs(
         let ty = match bound.columns.length(*id) {
             // The type of a short computed integer that fits in 32 bits whatever it is.
             Some(..=INT_LENGTH_MAX) if meta.origin.is_none() && meta.ty == SqlType::BIGINT => SqlType::INT,
-            _ if meta.origin.is_some() => meta.ty,
+            _ if meta.origin.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => meta.ty,
             _ => stored(meta.ty),
         };
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });

@@ -7,7 +7,7 @@ use muster_types::{
     Decimal, ErrorCode, SqlType, Value,
     cast::decimal_prefix,
     store::{StoredType, store, text::printable},
-    temporal::round_fraction,
+    temporal::{DateModes, round_fraction},
     time_zone::TimeZone,
 };
 
@@ -50,10 +50,7 @@ impl Conversion<'_> {
 
 /// Returns true if a number has digits behind the point that a scale does not hold.
 fn loses_digits(value: &Value, stored: &Value, scale: u8) -> bool {
-    let is_longer = |number: Decimal| {
-        let surplus = u32::from(number.scale.saturating_sub(scale));
-        10i128.checked_pow(surplus).is_some_and(|unit| number.unscaled % unit != 0)
-    };
+    let is_longer = |number: Decimal| number.scale > scale && number.cut(scale) != number;
     match (value, stored) {
         (Value::Decimal(number), _) => is_longer(*number),
         (Value::Text(text), _) => text.contains('.') && is_longer(decimal_prefix(text).0),
@@ -65,7 +62,8 @@ fn loses_digits(value: &Value, stored: &Value, scale: u8) -> bool {
 
 /// Returns true if the moment that a value tells, to the second, is not the beginning of a day.
 fn has_time_of_day(value: &Value) -> bool {
-    let moment = StoredType { ty: SqlType::DateTime { fsp: 0 }, digits: None, zone: TimeZone::UTC };
+    let ty = SqlType::DateTime { fsp: 0 };
+    let moment = StoredType { ty, digits: None, zone: TimeZone::UTC, date_modes: DateModes::DEFAULT };
     match value {
         Value::Date(_) => false,
         Value::Time(micros) => *micros != 0,

@@ -248,8 +248,8 @@ impl Session {
         self.transaction.status()
     }
 
-    /// Returns true if a backslash in a literal is a character as others are, which OK packets tell clients: they escape
-    /// values otherwise then.
+    /// Returns true if a backslash in a literal is a character as others are, which OK packets tell clients: they
+    /// escape values otherwise then.
     pub fn no_backslash_escapes(&self) -> bool {
         self.process.no_backslash_escapes.load(Relaxed)
     }

@@ -267,14 +267,7 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             None => Err(wrong_value(d.name, &value)),
         },
         Kind::Text => kept(Value::Text(text_value(d, value)?)),
-        Kind::Charset => match text {
-            Some(name) if d.name == "character_set_client" => {
-                kept(Value::Text(charset::client_charset(&name)?.name().into()))
-            }
-            Some(name) => kept(Value::Text(charset::of_name(&name)?.name().into())),
-            None if value == Value::Null && d.name == "character_set_results" => kept(Value::Null),
-            None => Err(wrong_value(d.name, &value)),
-        },
+        Kind::Charset => kept(character_set(d, &value)?),
         Kind::Collation => match text {
             Some(name) => kept(Value::Text(charset::collation(&name)?.name().into())),
             None => Err(wrong_value(d.name, &value)),
@@ -287,6 +280,18 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
                 Err(SqlError::new(ErrorCode::UnknownTimeZone, message))
             }
         },
+    }
+}
+
+/// The name of a character set; NULL where that means none.
+fn character_set(d: &Definition, value: &Value) -> Result<Value> {
+    match value {
+        Value::Text(name) if d.name == "character_set_client" => {
+            Ok(Value::Text(charset::client_charset(name.trim())?.name().into()))
+        }
+        Value::Text(name) => Ok(Value::Text(charset::of_name(name.trim())?.name().into())),
+        Value::Null if d.name == "character_set_results" => Ok(Value::Null),
+        _ => Err(wrong_value(d.name, value)),
     }
 }
 

@@ -77,17 +77,14 @@ impl Binder<'_> {
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         keep_digits(&mut selected, wants_from);
         let group = self.group_items(select, &scope, names, &selected)?;
-        let mut having = Vec::new();
-        if let Some(condition) = &select.having {
-            let mut cx = ExprContext {
-                selected: &selected,
-                group: &group,
-                aggregates: Some(&mut aggregates),
-                ..ExprContext::new(&scope, names, Clause::Having)
-            };
-            let item = self.expr(condition, &mut cx)?;
-            having = self.condition(item).into_conjuncts();
-        }
+        let mut having = match &select.having {
+            Some(condition) => {
+                let cx = ExprContext::new(&scope, names, Clause::Having);
+                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&mut aggregates), ..cx };
+                self.having(condition, cx)?
+            }
+            None => Vec::new(),
+        };
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
@@ -98,7 +95,6 @@ impl Binder<'_> {
         if !ordered && !limits.is_set() {
             keys.clear();
         }
-
         if self.block == Some(0) {
             self.aggregated = aggregated;
         }
@@ -124,6 +120,11 @@ impl Binder<'_> {
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    fn having(&mut self, condition: &ast::Expr, mut cx: ExprContext) -> Result<Vec<Expr>> {
+        let item = self.expr(condition, &mut cx)?;
+        Ok(self.condition(item).into_conjuncts())
     }
 
     fn select_list<'q>(

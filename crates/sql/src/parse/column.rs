@@ -158,23 +158,28 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         _ => return Err(c.source.error_at(place)),
     };
     if spec.ty.is_text() || matches!(spec.ty, SqlType::Enum(_) | SqlType::Set(_)) {
-        loop {
-            if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
-                spec.charset = Some(c.name_or_string()?);
-            } else if c.accept("ASCII") {
-                spec.charset = Some("latin1".into());
-            } else if c.accept("UNICODE") {
-                spec.charset = Some("ucs2".into());
-            } else if c.accept("BYTE") {
-                spec.charset = Some("binary".into());
-            } else if c.accept("BINARY") {
-                spec.is_binary = true;
-            } else {
-                break;
-            }
-        }
+        character_set(c, spec)?;
     }
     Ok(false)
+}
+
+/// The character set behind a type of texts, in any of its forms, and BINARY.
+fn character_set(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<()> {
+    loop {
+        if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
+            spec.charset = Some(c.name_or_string()?);
+        } else if c.accept("ASCII") {
+            spec.charset = Some("latin1".into());
+        } else if c.accept("UNICODE") {
+            spec.charset = Some("ucs2".into());
+        } else if c.accept("BYTE") {
+            spec.charset = Some("binary".into());
+        } else if c.accept("BINARY") {
+            spec.is_binary = true;
+        } else {
+            return Ok(());
+        }
+    }
 }
 
 /// `('a', 'b', ..)` of ENUM and SET. Spaces at the end of a member do not belong to it. Errors: 1097 for too many, 1367

@@ -78,7 +78,13 @@ fn slow(tokens: &[Token], value: &[char], c: Collation) -> bool {
 proptest! {
     #[test]
     fn agrees_with_the_definition(value in "[abABéß %]{0,12}", pattern in "[aAbé%_]{0,7}", which in 0usize..5) {
-        let c = Collation::all()[which];
+        let c = [
+            Collation::Utf8mb4_0900AiCi,
+            Collation::Utf8mb4Bin,
+            Collation::Utf8mb4GeneralCi,
+            Collation::Latin1SwedishCi,
+            Collation::Binary,
+        ][which];
         let p = LikePattern::new(&pattern, None, c);
         let chars: Vec<char> = value.chars().collect();
         prop_assert_eq!(p.matches(&value), slow(&p.tokens, &chars, c));

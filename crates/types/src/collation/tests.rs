@@ -50,6 +50,8 @@ proptest! {
     #[test]
     fn like_a_prefix_is_a_range_of_keys(value in "[aAbßéÉ \u{1}\t]{0,6}", prefix in "[aAbßsé \u{1}\t]{0,4}") {
         for c in Collation::all() {
+            // Letters that the character set lacks weigh as much as each other.
+            let [value, prefix] = [&value, &prefix].map(|text| c.character_set().kept(text));
             let pattern = LikePattern::new(&format!("{prefix}%"), None, *c);
             prop_assert!(pattern.is_prefix());
             let mut common = Vec::new();
@@ -255,6 +257,7 @@ fn weights_are_those_of_mysql() {
             known.push(name);
         }
     }
+    known.sort_unstable();
     assert_eq!(known, Collation::all().iter().map(|c| c.name()).collect::<Vec<_>>());
 }
 

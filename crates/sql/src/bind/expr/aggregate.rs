@@ -110,7 +110,9 @@ impl Binder<'_> {
                     _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
                 };
                 self.columns.set_length(id, length);
-                if ty.is_temporal() {
+                if ty.is_temporal()
+                    || ty.is_text() && matches!(call.function, AggregateFunction::Min | AggregateFunction::Max)
+                {
                     self.columns.set_chosen(id);
                 }
                 aggregates.calls.push((id, call));

@@ -61,9 +61,4 @@ impl Ranks {
             out.extend(weight.to_be_bytes());
         }
     }
-
-    #[cfg(test)]
-    pub fn of(&self, weight: u16) -> u8 {
-        self.of[usize::from(weight)]
-    }
 }
