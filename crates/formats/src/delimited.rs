@@ -261,16 +261,19 @@ fn parse_chunk(chunk: Chunk, options: &DelimitedOptions, defaults: &Defaults, sc
 
 /// The lines as UTF-8. One that is not of the character set stays as it is, and its columns refuse it.
 fn text_of_lines(charset: Charset, bytes: Vec<u8>) -> Vec<u8> {
-    let text = match charset::decode(charset, &bytes) {
-        Some(Cow::Owned(text)) => text.into_bytes(),
-        Some(Cow::Borrowed(_)) => return bytes,
+    let changed = |text| match text {
+        Cow::Owned(text) => Some(String::into_bytes(text)),
+        Cow::Borrowed(_) => None,
+    };
+    match charset::decode(charset, &bytes).map(changed) {
+        Some(Some(text)) => text,
+        Some(None) => bytes,
         None => {
             let lines = bytes.split_inclusive(|b| *b == b'\n');
             let decoded = |line| charset::decode(charset, line).map_or(line.to_vec(), |text| text.into_owned().into());
             lines.flat_map(decoded).collect()
         }
-    };
-    text
+    }
 }
 
 fn columns_of(

@@ -123,7 +123,7 @@ fn outputs(
 /// dates only without a strict `sql_mode`.
 fn computed_default(ty: SqlType, context: &StatementContext) -> Option<DefaultClause> {
     let is_date = ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
-    let has_one = !ty.is_long() && !(is_date && context.is_strict());
+    let has_one = !(ty.is_long() || is_date && context.is_strict());
     implicit_default(ty).filter(|_| has_one).map(DefaultClause::Value)
 }
 

@@ -187,8 +187,8 @@ pub(crate) fn text_of_length(length: u64, collation: Collation) -> SqlType {
     use muster_types::TextKind;
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     let kind = match u64::from(length) * u64::from(collation.charset_max_bytes()) {
-        ..=VARCHAR_BYTES_MAX => TextKind::VarChar,
-        ..=MEDIUM_BYTES_MAX => TextKind::MediumText,
+        0..=VARCHAR_BYTES_MAX => TextKind::VarChar,
+        bytes if bytes <= MEDIUM_BYTES_MAX => TextKind::MediumText,
         _ => TextKind::LongText,
     };
     SqlType::Text { kind, length, collation }
@@ -199,8 +199,8 @@ pub(crate) fn bytes_of_length(length: u64) -> SqlType {
     use muster_types::BytesKind;
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     let kind = match u64::from(length) {
-        ..=VARCHAR_BYTES_MAX => BytesKind::VarBinary,
-        ..=MEDIUM_BYTES_MAX => BytesKind::MediumBlob,
+        0..=VARCHAR_BYTES_MAX => BytesKind::VarBinary,
+        bytes if bytes <= MEDIUM_BYTES_MAX => BytesKind::MediumBlob,
         _ => BytesKind::LongBlob,
     };
     SqlType::Bytes { kind, length }
