@@ -5,12 +5,22 @@ use super::{Lowerer, Node};
 use crate::ops::long_text::{LongText, LongTextExec};
 use arrow_schema::Schema;
 use muster_algebra::{ColId, Expr};
-use muster_types::{Result, SqlType};
+use muster_types::{BytesKind, Result, SqlType, TextKind};
 use std::sync::Arc;
 
 /// The assumed length of a long text whose length nothing bounds or whose bound is high, in bytes.
 const UNBOUNDED_BYTES: u32 = 1 << 16;
 const BOUNDED_BYTES: u32 = 1 << 20;
+
+fn assumed_bytes(ty: SqlType) -> u32 {
+    match ty {
+        SqlType::Text { length: u32::MAX, .. } | SqlType::Bytes { length: u32::MAX, .. } => UNBOUNDED_BYTES,
+        SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, .. }
+        | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, length } => length.min(BOUNDED_BYTES),
+        SqlType::Text { .. } | SqlType::Bytes { .. } => BOUNDED_BYTES,
+        _ => 0,
+    }
+}
 
 impl Lowerer<'_> {
     /// The expressions, with a column that the returned node computes in place of each that is a long text.
@@ -44,10 +54,7 @@ impl Lowerer<'_> {
         let bytes = self.context.runtime.batch_bytes(self.threads());
         let exec = LongTextExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), texts, bytes);
         for (id, _) in &found {
-            if let SqlType::Text { length, .. } | SqlType::Bytes { length, .. } = self.columns.ty(*id) {
-                let assumed = if length == u32::MAX { UNBOUNDED_BYTES } else { length.min(BOUNDED_BYTES) };
-                self.text_bytes += assumed as usize;
-            }
+            self.text_bytes += assumed_bytes(self.columns.ty(*id)) as usize;
         }
         let columns = node.scope.columns.iter().copied().chain(found.into_iter().map(|(id, _)| id)).collect();
         Ok((Node::new(Arc::new(exec), columns, node.scope.traits), exprs))
