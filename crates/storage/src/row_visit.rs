@@ -2,9 +2,9 @@
 //! which neither want batches nor can pay for them.
 
 use crate::{
-    Counters, ReadView, Result, Table,
+    ReadView, Result, Table,
     key::{ByteRange, Keys, prefix_end},
-    tree::{Pages, RowOnPage, VisitEnd},
+    tree::{BadPage, Pages, RowOnPage, Tree, VisitEnd},
 };
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -16,8 +16,10 @@ pub struct RowVisit<'a> {
     /// True if the rows of the clustered tree are visited, not the entries of the index.
     pub whole_rows: bool,
     pub view: Arc<ReadView>,
-    pub pages: Pages<'a>,
-    /// Most entries of the index to read.
+    pub pages: &'a Pages<'a>,
+    /// True if the rows come in the descending order of the index.
+    pub reverse: bool,
+    /// Most entries of the index to read; rows of those are visited, also if there are more.
     pub entries_max: usize,
 }
 
@@ -32,8 +34,25 @@ pub struct VisitCounts {
     pub page_requests: u64,
     /// True if the range has no least key, so that the index is read from its first entry.
     pub from_first: bool,
+    /// The same from its last entry on.
+    pub from_last: bool,
+    /// True if entries come in descending order.
+    pub backward: bool,
     /// True if there are more entries than the visit may read.
     pub too_many: bool,
+}
+
+impl RowVisit<'_> {
+    fn visit_tree(
+        &self,
+        tree: &Tree,
+        visit: &mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
+    ) -> Result<VisitEnd> {
+        match self.reverse {
+            false => tree.visit_range(self.range, &self.view, self.pages, visit),
+            true => tree.visit_range_backward(self.range, &self.view, self.pages, visit),
+        }
+    }
 }
 
 impl Table {
@@ -44,13 +63,19 @@ impl Table {
         counts: &mut VisitCounts,
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
     ) -> Result<VisitEnd> {
-        counts.from_first = request.range.lower.is_empty();
+        counts.from_first = request.range.lower.is_empty() && !request.reverse;
+        counts.from_last = request.range.upper.is_none() && request.reverse;
+        counts.backward = request.reverse;
+        let before = match request.pages {
+            Pages::Resident { requests } => requests.get(),
+            Pages::All(_) => 0,
+        };
         let end = match request.whole_rows && request.index > 0 {
             false => self.visit_entries(request, counts, visit),
             true => self.visit_rows_of_entries(request, counts, visit),
         };
-        if let Pages::Resident { requests } = &request.pages {
-            counts.page_requests = requests.get();
+        if let Pages::Resident { requests } = request.pages {
+            counts.page_requests = requests.get() - before;
         }
         end
     }
@@ -61,8 +86,7 @@ impl Table {
         counts: &mut VisitCounts,
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
     ) -> Result<VisitEnd> {
-        let RowVisit { range, view, pages, .. } = request;
-        self.tree(request.index).visit_range(range, view, pages, &mut |row| {
+        request.visit_tree(self.tree(request.index), &mut |row| {
             if counts.entries as usize >= request.entries_max {
                 counts.too_many = true;
                 return Ok(ControlFlow::Break(()));
@@ -84,7 +108,7 @@ impl Table {
         let codec = &index.layout().clustered_key;
         let (mut keys, mut ends) = (Vec::new(), Vec::new());
         let (changing, mut entries) = (!request.view.is_snapshot(), Keys::default());
-        let end = index.visit_range(request.range, &request.view, &request.pages, &mut |row| {
+        let end = request.visit_tree(index, &mut |row| {
             if ends.len() >= request.entries_max {
                 counts.too_many = true;
                 return Ok(ControlFlow::Break(()));
@@ -98,7 +122,7 @@ impl Table {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        if end != VisitEnd::Done {
+        if end == VisitEnd::MustWait {
             return Ok(end);
         }
         let mut start = 0;
@@ -108,9 +132,9 @@ impl Table {
             let (mut flow, mut is_its_row) = (ControlFlow::Continue(()), Ok(Some(true)));
             counts.entries += 1;
             counts.rows_fetched += 1;
-            let found = clustered.visit_range(&range, &request.view, &request.pages, &mut |row| {
+            let found = clustered.visit_range(&range, &request.view, request.pages, &mut |row| {
                 if changing {
-                    is_its_row = row.is_row_of(entries.get(i), index, clustered, (&request.view, &request.pages));
+                    is_its_row = row.is_row_of(entries.get(i), index, clustered, (&request.view, request.pages));
                 }
                 if let Ok(Some(true)) = is_its_row {
                     flow = visit(row);
@@ -127,26 +151,6 @@ impl Table {
             }
         }
         Ok(VisitEnd::Done)
-    }
-}
-
-impl VisitCounts {
-    /// Adds what has been read to counters: a range of keys begun with a descent, unless it is one key of a unique
-    /// index.
-    pub fn add_to(&self, counters: &Counters, single: bool, delivered: u64) {
-        use crate::counters::Counter;
-        let onward = if single { 0 } else { self.entries };
-        for (counter, n) in [
-            (Counter::page_requests, self.page_requests),
-            (if self.from_first { Counter::first_lookups } else { Counter::key_lookups }, 1),
-            (Counter::entries_forward, onward),
-            (Counter::rows_fetched, self.rows_fetched),
-            (Counter::rows_delivered, delivered),
-        ] {
-            if n > 0 {
-                counters.add(counter, n);
-            }
-        }
     }
 }
 

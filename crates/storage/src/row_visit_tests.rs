@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    Counters,
     rows::fixtures::{empty_table, home, sort_rows, table_and_rows},
     tree::TreeLayout,
 };
@@ -32,6 +33,7 @@ proptest! {
         (schema, rows) in table_and_rows(),
         ends in any::<[prop::sample::Index; 2]>(),
         whole_rows: bool,
+        reverse: bool,
     ) {
         let home = home(4096, 1 << 22);
         let (table, counters) = (empty_table(&home, &schema), Counters::default());
@@ -61,10 +63,14 @@ proptest! {
                         || matches!(wanted, Value::Text(t) if t.len() > 100),
                 })
             };
+            let (all, in_memory) = (Pages::All(&counters), resident());
             let request = |pages, entries_max| {
-                RowVisit { index, range: &range, whole_rows, view: ReadView::latest(), pages, entries_max }
+                RowVisit { index, range: &range, whole_rows, view: ReadView::latest(), pages, reverse, entries_max }
             };
-            let (end, found, counts) = visited(&table, &request(Pages::All(&counters), usize::MAX));
+            let (end, mut found, counts) = visited(&table, &request(&all, usize::MAX));
+            if reverse {
+                found.reverse();
+            }
             prop_assert_eq!(end, VisitEnd::Done);
             prop_assert_eq!(found.len(), expected.len());
             prop_assert_eq!(counts.entries as usize, expected.len());
@@ -72,12 +78,15 @@ proptest! {
                 prop_assert!(is_same(row, wanted), "{row:?} is not {wanted:?}");
             }
             // All pages are in memory now.
-            let (end, again, counts) = visited(&table, &request(resident(), usize::MAX));
+            let (end, mut again, counts) = visited(&table, &request(&in_memory, usize::MAX));
             prop_assert_eq!(end, VisitEnd::Done);
+            if reverse {
+                again.reverse();
+            }
             prop_assert_eq!(&again, &found);
             prop_assert!(counts.page_requests > 0);
             if !found.is_empty() {
-                let (_, few, counts) = visited(&table, &request(resident(), found.len() - 1));
+                let (_, few, counts) = visited(&table, &request(&in_memory, found.len() - 1));
                 prop_assert!(counts.too_many && few.len() < found.len());
             }
         }
@@ -97,15 +106,17 @@ fn pages_that_are_not_in_memory_are_not_waited_for() {
             whole_rows: true,
             view: ReadView::latest(),
             pages,
+            reverse: false,
             entries_max: usize::MAX,
         };
         table.flush().unwrap();
         home.store.buffer_pool().clear(home.store.counters()).unwrap();
-        assert_eq!(visited(&table, &request(resident(), index)).0, VisitEnd::MustWait);
-        let (end, rows, counts) = visited(&table, &request(Pages::All(&counters), index));
+        let (resident, all) = (resident(), Pages::All(&counters));
+        assert_eq!(visited(&table, &request(&resident, index)).0, VisitEnd::MustWait);
+        let (end, rows, counts) = visited(&table, &request(&all, index));
         assert_eq!((end, rows.len()), (VisitEnd::Done, 2000));
         assert!(counters.page_misses() > 0 && counts.page_requests == 0);
         assert_eq!(counts.rows_fetched, if index == 0 { 0 } else { 2000 });
-        assert_eq!(visited(&table, &request(resident(), index)).0, VisitEnd::Done);
+        assert_eq!(visited(&table, &request(&resident, index)).0, VisitEnd::Done);
     }
 }

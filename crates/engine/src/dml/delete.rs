@@ -5,7 +5,7 @@ use super::{
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
-    search::{self, ByKey},
+    search::{self, BySearch},
     target::OpenTarget,
     write::{Writer, Written},
 };
@@ -26,12 +26,12 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
     delete_rows(context, &binding.bound, &binding.tables, None)
 }
 
-/// Runs a DELETE whose tables are locked. `by_key`: it is about this row of its only table.
+/// Runs a DELETE whose tables are locked. `by`: it is about these rows of its only table.
 pub fn delete_rows(
     context: &Arc<StatementContext>,
     bound: &BoundDelete,
     tables: &Arc<StatementTables>,
-    by_key: Option<&ByKey<'_>>,
+    by: Option<&BySearch<'_>>,
 ) -> Result<Done> {
     let named: Vec<_> = bound.targets.iter().collect();
     let mut needed = vec![(Privilege::Delete, "DELETE")];
@@ -46,8 +46,8 @@ pub fn delete_rows(
     let conversion = Conversion::new(context, bound.ignore);
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, &[])?;
     let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
-    if let Some(by) = by_key {
-        return delete_by_key(context, &opened[0], &bound.targets[0], by.key);
+    if let Some(by) = by {
+        return delete_locked(context, &opened[0], &bound.targets[0], by);
     }
     let keys: Vec<Vec<ColId>> = bound.targets.iter().map(|target| target.key()).collect();
     let find = || {
@@ -62,7 +62,7 @@ pub fn delete_rows(
         let seen = found.seen.as_ref();
         let writers: Vec<Writer<'_>> = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
         let mut affected = 0;
-        let end = found.each(|values| {
+        let end = found.each(|values, _| {
             context.check_interrupt()?;
             let mut rest = values;
             for (key, writer) in keys.iter().zip(&writers) {
@@ -86,15 +86,20 @@ pub fn delete_rows(
     Ok(Done::rows(affected))
 }
 
-/// Deletes the row with a primary key.
-fn delete_by_key(
+/// Deletes the rows of a search of the short path.
+fn delete_locked(
     context: &StatementContext,
     opened: &OpenTarget,
     target: &bind::ChangeTarget,
-    key: &[Value],
+    by: &BySearch<'_>,
 ) -> Result<Done> {
-    let found = search::find_by_key(context, opened, target, key)?;
-    let Some(row) = found.locked() else { return Ok(Done::rows(0)) };
-    Writer::new(context, opened, None).delete_locked(row)?;
-    Ok(Done::rows(1))
+    let found = search::find_locked(context, opened, target, by)?;
+    let writer = Writer::new(context, opened, None);
+    let mut affected = 0;
+    let _ = found.each(|_, row| {
+        row.map_or(Ok(()), |row| writer.delete_locked(row))?;
+        affected += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(Done::rows(affected))
 }

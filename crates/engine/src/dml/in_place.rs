@@ -1,40 +1,43 @@
-//! A change of one row by its key on the short path: bound before, it runs in the task of its connection and waits for
-//! nothing.
+//! A change of rows on the short path: bound before, it runs in the task of its connection and waits for nothing; or,
+//! where it has met a lock, on a thread that waits.
 
-use super::{delete::delete_rows, insert::insert_bound, search::ByKey, update::update_rows};
+use super::{delete::delete_rows, insert::insert_bound, search::BySearch, update::update_rows};
 use crate::{
     short_path::{ShortChange, ShortWrite},
     statement::{Done, StatementContext, StatementTables},
 };
 use muster_types::{ErrorCode, Result, Value};
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
-/// Runs a statement with the values of its parameters; `key` is that of the row that an UPDATE or DELETE is about.
-/// `None` if the statement cannot go on without waiting: what it has changed by then is to be taken back. Its errors
-/// are those of the general path.
-pub fn change_in_place(
-    context: &Arc<StatementContext>,
-    write: &ShortWrite,
-    parameters: &[Value],
-    key: Option<&[Value]>,
-) -> Result<Option<Done>> {
+/// What came of a change.
+pub enum InPlace {
+    Done(Done),
+    /// It cannot go on without waiting. What it has changed by then is to be taken back.
+    MustWait,
+    /// The same; the general path has to change the rows.
+    General,
+}
+
+/// Runs a statement with the values of its parameters. Its errors are those of the general path.
+pub fn change_in_place(context: &Arc<StatementContext>, write: &ShortWrite, parameters: &[Value]) -> Result<InPlace> {
     if !context.try_lock_to_write(write.table()) {
-        return Ok(None);
+        return Ok(InPlace::General);
     }
     // From now on nobody changes the table.
     let tables = StatementTables::to_change(context);
     if !write.is_of(tables.set()) {
-        return Ok(None);
+        return Ok(InPlace::General);
     }
-    let by_key = key.map(|key| ByKey { key, parameters });
-    let done = match (write.change(), &by_key) {
-        (ShortChange::Insert(bound), _) => insert_bound(context, bound, &tables, parameters),
-        (ShortChange::Update { bound, .. }, Some(_)) => update_rows(context, bound, &tables, by_key.as_ref()),
-        (ShortChange::Delete { bound, .. }, Some(_)) => delete_rows(context, bound, &tables, by_key.as_ref()),
-        (ShortChange::Update { .. } | ShortChange::Delete { .. }, None) => return Ok(None),
+    let is_general = Cell::new(false);
+    let by = |search| BySearch { search, parameters, is_general: &is_general };
+    let done = match write.change() {
+        ShortChange::Insert(bound) => insert_bound(context, bound, &tables, parameters),
+        ShortChange::Update { bound, search } => update_rows(context, bound, &tables, Some(&by(search))),
+        ShortChange::Delete { bound, search } => delete_rows(context, bound, &tables, Some(&by(search))),
     };
     match done {
-        Err(e) if e.code == ErrorCode::LockNowait => Ok(None),
-        done => done.map(Some),
+        Err(_) if is_general.get() => Ok(InPlace::General),
+        Err(e) if e.code == ErrorCode::LockNowait && context.in_place => Ok(InPlace::MustWait),
+        done => done.map(InPlace::Done),
     }
 }

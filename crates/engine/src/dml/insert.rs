@@ -136,7 +136,7 @@ fn insert_query(
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).chain(mentioned).collect();
     let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[], insert.conversion)?;
     found
-        .each(|values| {
+        .each(|values, _| {
             context.check_interrupt()?;
             let number = insert.counts.records + 1;
             let mut row = vec![Value::Null; bound.target.columns.len()];

@@ -3,7 +3,11 @@
 
 use super::{convert::Conversion, target::OpenTarget};
 use crate::{
-    statement::{RowLocks, StatementContext, StatementTables, query},
+    short_path::RowSearch,
+    statement::{
+        RowLocks, StatementContext, StatementTables,
+        query::{self, Planned},
+    },
     tables::storage_error,
 };
 use futures::StreamExt;
@@ -13,9 +17,9 @@ use muster_sql::{
     Bound,
     bind::{self, Surroundings},
 };
-use muster_storage::{LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, value_at};
-use muster_types::{KeyRange, Result, Value};
-use std::{ops::ControlFlow, sync::Arc};
+use muster_storage::{LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, StorageError, value_at};
+use muster_types::{Result, Value};
+use std::{cell::Cell, ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
@@ -27,14 +31,41 @@ pub struct FoundRows {
 
 enum HeldRows {
     Kept(KeptRows),
-    /// At most one, which is locked.
-    Single(Option<LockedRow>),
+    /// They are locked.
+    Locked(Vec<LockedRow>),
 }
 
-/// The row that a statement is about, by its primary key, and the values of the statement's parameters.
-pub struct ByKey<'a> {
-    pub key: &'a [Value],
+/// The rows that a statement on the short path is about, and the values of the statement's parameters.
+pub struct BySearch<'a> {
+    pub search: &'a RowSearch,
     pub parameters: &'a [Value],
+    /// Set if the general path has to find the rows.
+    pub is_general: &'a Cell<bool>,
+}
+
+/// Most rows that are found on the short path.
+const ROWS_MAX: usize = 1000;
+
+/// Plans the search for the rows of a relation, with these of its columns.
+pub fn plan(
+    context: &StatementContext,
+    rel: Rel,
+    columns: &[ColId],
+    surroundings: &Surroundings,
+    tables: &Arc<StatementTables>,
+) -> Result<Planned> {
+    let bound = Bound {
+        rel,
+        columns: surroundings.columns.clone(),
+        outputs: columns.iter().map(|id| (*id, String::new())).collect(),
+        tables: Vec::new(),
+        stars: Vec::new(),
+        aggregated: false,
+        first_table_again: false,
+        warnings: Vec::new(),
+        hints: surroundings.hints.clone(),
+    };
+    query::optimize(context, bound, tables.clone())
 }
 
 /// Finds all rows of a relation, with these of its columns. Ranges of keys of the tables that will change are locked
@@ -48,18 +79,7 @@ pub fn find(
     targets: &[bind::ChangeTarget],
     conversion: Conversion<'_>,
 ) -> Result<FoundRows> {
-    let bound = Bound {
-        rel,
-        columns: surroundings.columns.clone(),
-        outputs: columns.iter().map(|id| (*id, String::new())).collect(),
-        tables: Vec::new(),
-        stars: Vec::new(),
-        aggregated: false,
-        first_table_again: false,
-        warnings: Vec::new(),
-        hints: surroundings.hints.clone(),
-    };
-    let planned = query::optimize(context, bound, tables.clone())?;
+    let planned = plan(context, rel, &columns, surroundings, tables)?;
     let of = |scan: &Scan| targets.iter().any(|target| target.table.id == scan.table.id);
     let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
     if context.locks_gaps() {
@@ -96,39 +116,72 @@ pub fn find(
     Ok(FoundRows { seen: Some(seen), columns, rows: HeldRows::Kept(keeper.finish()?) })
 }
 
-/// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level
-/// says otherwise.
-pub fn find_by_key(
+/// Locks and reads the rows of a search, in their newest versions. Nobody else may add rows to what was read, unless
+/// the isolation level says otherwise. An error with `is_general`: the general path has to find them.
+pub fn find_locked(
     context: &StatementContext,
     opened: &OpenTarget,
     target: &bind::ChangeTarget,
-    key: &[Value],
+    by: &BySearch<'_>,
 ) -> Result<FoundRows> {
+    let BySearch { search, parameters, is_general } = by;
+    let general = || {
+        is_general.set(true);
+        StorageError::WouldWait
+    };
+    let ranges = search.ranges(&opened.storage, parameters).ok_or_else(general)?;
+    let gaps = context.locks_gaps();
     let request = LockingScanRequest {
-        index: 0,
-        ranges: vec![KeyRange::prefix(key.to_vec())],
-        reverse: false,
+        index: search.index(),
+        ranges: ranges.into_iter().map(|(_, range)| range).collect(),
+        reverse: search.reverse(),
         mode: LockMode::Exclusive,
-        gaps: context.locks_gaps(),
+        gaps,
         skip_locked: false,
     };
-    let mut rows = LockingScan::new(&opened.storage, request)?;
+    let mut scan = LockingScan::new(&opened.storage, request)?;
+    if !gaps && !search.is_single() {
+        scan.compare_with(context.transaction.with_own_changes(context.read_newest()));
+    }
     let (waits, counters) = (context.lock_waits(), context.process.counters.storage());
-    let row = context.transaction.change(context.database.store(), |transaction| {
+    let rows = context.transaction.change(context.database.store(), |transaction| {
         context.ready_to_lock(transaction, waits);
-        rows.next_to_change(transaction, counters)
+        let (mut rows, mut met) = (Vec::new(), 0);
+        while rows.len() < search.limit() {
+            let Some(row) = scan.next_to_change(transaction, counters)? else { break };
+            met += 1;
+            match search.is_met(row.values(), parameters) {
+                _ if met > ROWS_MAX => return Err(general()),
+                None => return Err(general()),
+                Some(true) => rows.push(row),
+                Some(false) if !gaps => scan.unlock_last(transaction),
+                Some(false) => {}
+            }
+        }
+        // Something was changed while it was looked at: there may be other rows by now.
+        if scan.met_unseen() { Err(general()) } else { Ok(rows) }
     });
-    let row = row.map_err(|e| storage_error(&opened.entry.def, e))?;
-    Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: HeldRows::Single(row) })
+    let rows = rows.map_err(|e| storage_error(&opened.entry.def, e))?;
+    Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: HeldRows::Locked(rows) })
 }
 
 impl FoundRows {
-    /// The values of each row, in the order of the columns that were asked for, until `row` breaks off.
-    pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
+    /// The values of each row, in the order of the columns that were asked for, until `row` breaks off; with the row if
+    /// it was locked before it was read.
+    pub fn each(
+        &self,
+        mut row: impl FnMut(&[Value], Option<&LockedRow>) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let kept = match &self.rows {
             HeldRows::Kept(kept) => kept,
-            HeldRows::Single(None) => return Ok(ControlFlow::Continue(())),
-            HeldRows::Single(Some(locked)) => return row(&locked.values()[..self.columns.len()]),
+            HeldRows::Locked(rows) => {
+                for locked in rows {
+                    if row(&locked.values()[..self.columns.len()], Some(locked))?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                return Ok(ControlFlow::Continue(()));
+            }
         };
         let mut values = Vec::with_capacity(self.columns.len());
         for batch in kept.batches()? {
@@ -138,20 +191,12 @@ impl FoundRows {
                 for array in batch.columns() {
                     values.push(value_at(array, at)?);
                 }
-                if row(&values)?.is_break() {
+                if row(&values, None)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
-    }
-
-    /// The one row that was locked before it was read.
-    pub fn locked(&self) -> Option<&LockedRow> {
-        match &self.rows {
-            HeldRows::Kept(_) => None,
-            HeldRows::Single(row) => row.as_ref(),
-        }
     }
 
     /// Among the rows that were not locked before they were read, those that are the first ones with their values in
@@ -160,7 +205,7 @@ impl FoundRows {
         let positions: Vec<usize> = columns.iter().filter_map(|id| self.position(*id)).collect();
         match &self.rows {
             HeldRows::Kept(kept) => kept.first_rows(&positions).map(Some),
-            HeldRows::Single(_) => Ok(None),
+            HeldRows::Locked(_) => Ok(None),
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     convert::Conversion,
     evaluation::Evaluation,
     same_table::{self, Images},
-    search::{self, ByKey},
+    search::{self, BySearch},
     target::OpenTarget,
     write::{Writer, Written},
 };
@@ -37,12 +37,12 @@ pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &
     update_rows(context, &binding.bound, &binding.tables, None)
 }
 
-/// Runs an UPDATE whose tables are locked. `by_key`: it is about this row of its only table.
+/// Runs an UPDATE whose tables are locked. `by`: it is about these rows of its only table.
 pub fn update_rows(
     context: &Arc<StatementContext>,
     bound: &BoundUpdate,
     tables: &Arc<StatementTables>,
-    by_key: Option<&ByKey<'_>>,
+    by: Option<&BySearch<'_>>,
 ) -> Result<Done> {
     let named: Vec<_> = bound.targets.iter().collect();
     let mut needed = vec![(Privilege::Update, "UPDATE")];
@@ -53,11 +53,11 @@ pub fn update_rows(
     let conversion = Conversion::new(context, bound.ignore);
     same_table::check_keys(bound)?;
     let evaluation =
-        Evaluation::new(context, conversion, &bound.surroundings, tables, by_key.map_or(&[], |by| by.parameters))?;
+        Evaluation::new(context, conversion, &bound.surroundings, tables, by.map_or(&[], |by| by.parameters))?;
     let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
-    let kept = kept_columns(bound, by_key.is_some());
-    let find = || match (by_key, &bound.search) {
-        (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
+    let kept = kept_columns(bound, by.is_some());
+    let find = || match (by, &bound.search) {
+        (Some(by), _) => search::find_locked(context, &opened[0], &bound.targets[0], by),
         (None, search) => {
             let rel = match search {
                 Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
@@ -86,7 +86,7 @@ pub fn update_rows(
             images,
             counts,
         };
-        let end = found.each(|values| {
+        let end = found.each(|values, locked| {
             context.check_interrupt()?;
             let value = |id| found.position(id).map(|at| values[at].clone());
             let mut rest = values;
@@ -94,7 +94,7 @@ pub fn update_rows(
                 let (old, others) = rest.split_at(kept[at].len());
                 rest = others.get(usize::from(target.row_number.is_some())..).unwrap_or_default();
                 let old = whole_row(target.columns.len(), &kept[at], old);
-                if rows.update(at, &old, &value, found.locked())?.is_break() {
+                if rows.update(at, &old, &value, locked)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

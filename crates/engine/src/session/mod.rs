@@ -13,9 +13,7 @@
 //!     lock_tables   LOCK TABLES, UNLOCK TABLES, FLUSH TABLES               lock_tables.rs
 //!     implicit_commit   statements that end a transaction, or need one     implicit_commit.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
-//!     short_path    statements by key, run where they arrive               short_path.rs
-//!     short_transaction   BEGIN, COMMIT, ROLLBACK, run so               short_transaction.rs
-//!     short_write   changes of rows by key, run so                         short_write.rs
+//!     short_path    statements by key, run where they arrive               short_path/
 //!     kill          KILL, FLUSH                                            kill.rs
 //!     loading       batches and files of embedding programs                loading.rs
 //! ```
@@ -31,8 +29,6 @@ mod select_into;
 mod set;
 mod set_var;
 mod short_path;
-mod short_transaction;
-mod short_write;
 mod state;
 mod statement;
 mod transaction;

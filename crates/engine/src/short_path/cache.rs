@@ -207,6 +207,11 @@ impl PlanCache {
         }
     }
 
+    /// Notes that a statement with a plan is for the general path, until it is planned again.
+    pub fn leave_to_general(&self, key: &[u8], epoch: Epoch) {
+        self.put(key, Known::GeneralForNow, epoch);
+    }
+
     /// Most statements of a shard, and most memory, in bytes.
     fn bounds(&self) -> (usize, usize) {
         let statements = self.capacity.load(Relaxed).div_ceil(SHARDS);

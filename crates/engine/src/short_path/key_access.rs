@@ -1,18 +1,28 @@
 //! Which range of an index a statement's conditions leave, for values that are not known yet.
 
-use super::plan::Shape;
-use muster_algebra::{CompareOp, Expr, KeyPart, TableDef};
+use muster_algebra::{ColId, CompareOp, Expr, KeyPart, TableDef};
 use muster_optimizer::{exact_value, is_lossless_cast};
 use muster_types::{KeyRange, SqlType, Value};
 use std::ops::Bound;
 
-/// An expression without columns whose value is a part of a key.
+/// Most ranges that `IN` lists of a statement make together.
+const RANGES_MAX: usize = 256;
+
+/// An expression over what is known before, whose value is a part of a key.
 #[derive(Debug, Clone)]
 pub struct KeyConstant {
     pub expr: Expr,
     /// Its type, and that of the part's column.
     pub from: SqlType,
     pub to: SqlType,
+}
+
+/// The values of a part of a key.
+#[derive(Debug, Clone)]
+pub enum KeyValues {
+    One(KeyConstant),
+    /// Those of an `IN` list, in any order.
+    AnyOf(Vec<KeyConstant>),
 }
 
 /// One end of the range of the part behind those that are equal to something.
@@ -29,7 +39,7 @@ pub struct KeyAccess {
     /// True if rows are fetched from the clustered index for the entries of another.
     pub whole_rows: bool,
     /// Values of the leading parts.
-    pub equal: Vec<KeyConstant>,
+    pub equal: Vec<KeyValues>,
     /// Bounds of the next part, in the order of the key.
     pub lower: Option<KeyEnd>,
     pub upper: Option<KeyEnd>,
@@ -42,11 +52,26 @@ pub struct KeyAccess {
     pub implied: Vec<bool>,
 }
 
-/// A comparison of a column with a constant.
+/// Conditions on one table, whose other sides are known before its rows are read.
+pub struct Conditions<'a> {
+    pub table: &'a TableDef,
+    pub all: &'a [Expr],
+    /// The position of a column in the table; `None`: it is none of the table's.
+    pub position: &'a dyn Fn(ColId) -> Option<usize>,
+    /// The type of a column that is known before: of a table that is read before.
+    pub known: &'a dyn Fn(ColId) -> Option<SqlType>,
+}
+
+/// A column that is compared with something known.
 struct Comparison<'a> {
     column: usize,
-    op: CompareOp,
-    constant: &'a Expr,
+    with: ComparedWith<'a>,
+}
+
+enum ComparedWith<'a> {
+    One(CompareOp, &'a Expr),
+    /// `IN`.
+    AnyOf(&'a [Expr]),
 }
 
 /// What the range of keys is to be when a value is put in.
@@ -70,17 +95,9 @@ impl KeyConstant {
 }
 
 impl KeyAccess {
-    /// The range of `index` that the conditions of a shape leave; `None` if they leave all of it.
-    pub fn of(shape: &Shape, index: usize) -> Option<KeyAccess> {
-        let table = &*shape.table;
-        let comparisons: Vec<Option<Comparison>> = shape.filter.iter().map(|e| comparison(e, table)).collect();
-        let (equal_ops, lower_ops, upper_ops) =
-            ([CompareOp::Eq], [CompareOp::Gt, CompareOp::GtEq], [CompareOp::Lt, CompareOp::LtEq]);
-        let find = |part: &KeyPart, ops: &[CompareOp]| {
-            let fits = |c: &Comparison| c.column == part.column && ops.contains(&c.op);
-            comparisons.iter().position(|c| c.as_ref().is_some_and(fits))
-        };
-        let mut access = KeyAccess {
+    /// All of an index.
+    pub fn all(index: usize, conditions: usize) -> KeyAccess {
+        KeyAccess {
             index,
             whole_rows: false,
             equal: Vec::new(),
@@ -89,23 +106,60 @@ impl KeyAccess {
             above_nulls: false,
             below_nulls: false,
             single: false,
-            implied: vec![false; shape.filter.len()],
+            implied: vec![false; conditions],
+        }
+    }
+
+    /// The ranges of `index` that conditions leave; `None` if they leave all of it. `needed`: the columns that are
+    /// wanted besides those of the conditions.
+    pub fn of(conditions: &Conditions<'_>, index: usize, needed: &[usize]) -> Option<KeyAccess> {
+        let table = conditions.table;
+        let comparisons: Vec<Option<Comparison>> = conditions.all.iter().map(|e| conditions.comparison(e)).collect();
+        let find = |part: &KeyPart, ops: &[CompareOp]| {
+            let fits = |c: &Comparison| {
+                c.column == part.column && matches!(&c.with, ComparedWith::One(op, _) if ops.contains(op))
+            };
+            comparisons.iter().position(|c| c.as_ref().is_some_and(fits))
         };
+        let find_list = |part: &KeyPart| {
+            let fits = |c: &Comparison| c.column == part.column && matches!(c.with, ComparedWith::AnyOf(_));
+            comparisons.iter().position(|c| c.as_ref().is_some_and(fits))
+        };
+        let mut access = KeyAccess::all(index, conditions.all.len());
         let parts = table.key_parts(index);
+        let (mut ranges, mut has_list) = (1, false);
         for part in &parts {
-            let Some(at) = find(part, &equal_ops) else { break };
-            access.equal.push(constant(comparisons[at].as_ref()?, table));
+            let at = match find(part, &[CompareOp::Eq]) {
+                Some(at) => at,
+                None => match find_list(part) {
+                    Some(at) => at,
+                    None => break,
+                },
+            };
+            let values = conditions.key_values(comparisons[at].as_ref()?);
+            if let KeyValues::AnyOf(list) = &values {
+                ranges *= list.len();
+                has_list = true;
+                if ranges > RANGES_MAX {
+                    break;
+                }
+            }
+            access.equal.push(values);
             access.implied[at] = is_exact(part, table);
         }
         let declared = table.indexes[index].parts.len();
         let whole = table.indexes[index].parts.iter().zip(&parts).all(|(_, part)| part.prefix.is_none());
-        access.single = declared > 0 && table.indexes[index].unique && access.equal.len() >= declared && whole;
+        let is_named = declared > 0 && table.indexes[index].unique && access.equal.len() >= declared && whole;
+        access.single = is_named && !has_list;
         if let Some(part) = parts.get(access.equal.len()) {
+            let lower_ops = [CompareOp::Gt, CompareOp::GtEq];
+            let upper_ops = [CompareOp::Lt, CompareOp::LtEq];
             let (least, greatest) = (find(part, &lower_ops), find(part, &upper_ops));
             let end = |at: usize| {
                 let comparison = comparisons[at].as_ref()?;
-                let inclusive = matches!(comparison.op, CompareOp::GtEq | CompareOp::LtEq);
-                Some(KeyEnd { constant: constant(comparison, table), inclusive })
+                let ComparedWith::One(op, constant) = comparison.with else { return None };
+                let inclusive = matches!(op, CompareOp::GtEq | CompareOp::LtEq);
+                Some(KeyEnd { constant: conditions.constant(comparison.column, constant), inclusive })
             };
             for at in [least, greatest].into_iter().flatten() {
                 access.implied[at] = is_exact(part, table);
@@ -119,67 +173,202 @@ impl KeyAccess {
         if access.equal.is_empty() && access.lower.is_none() && access.upper.is_none() {
             return None;
         }
-        let filtered = shape.filter.iter().flat_map(Expr::columns).map(|id| id.0 as usize);
-        access.whole_rows =
-            index > 0 && shape.columns().into_iter().chain(filtered).any(|c| !table.index_has_column(index, c));
+        access.read_rows_for(conditions, needed);
         Some(access)
     }
 
-    /// The range for values of the constants, which `value` gives. Errors with what is not a value.
-    pub fn range(&self, mut value: impl FnMut(&KeyConstant) -> KeyValue) -> Result<KeyRange, KeyValue> {
+    /// Whether the rows come in an order of columns of the table (with true for those that descend), and so backwards;
+    /// `None` if they do not.
+    pub fn order(&self, table: &TableDef, order: &[(usize, bool)]) -> Option<bool> {
+        if order.is_empty() {
+            return Some(false);
+        }
+        if !table.has_primary_key() || self.equal.iter().any(|values| matches!(values, KeyValues::AnyOf(_))) {
+            return None;
+        }
+        let parts = table.key_parts(self.index);
+        let (equal, mut next) = parts.split_at(self.equal.len());
+        let mut backwards = None;
+        for (column, descending) in order {
+            if equal.iter().any(|part| part.column == *column) {
+                continue;
+            }
+            // Behind all parts of the key there is but one row.
+            let Some((part, behind)) = next.split_first() else { continue };
+            next = behind;
+            let is_backwards = part.descending != *descending;
+            let is_one_way = *backwards.get_or_insert(is_backwards) == is_backwards;
+            if part.column != *column || part.prefix.is_some() || !is_one_way {
+                return None;
+            }
+        }
+        Some(backwards.unwrap_or(false))
+    }
+
+    /// Returns true if it is all of an index.
+    pub fn is_all(&self) -> bool {
+        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+
+    /// Returns true if a value of the key is one of another table.
+    pub fn mentions_columns(&self) -> bool {
+        let equal = self.equal.iter().flat_map(|values| match values {
+            KeyValues::One(constant) => std::slice::from_ref(constant),
+            KeyValues::AnyOf(list) => list,
+        });
+        let ends = [&self.lower, &self.upper].into_iter().flatten().map(|end| &end.constant);
+        equal.chain(ends).any(|constant| !constant.expr.columns().is_empty())
+    }
+
+    /// Says whether rows are fetched for the entries of the index.
+    pub fn read_rows_for(&mut self, conditions: &Conditions<'_>, needed: &[usize]) {
+        let filtered = conditions.all.iter().flat_map(Expr::columns).filter_map(|id| (conditions.position)(id));
+        let lacks = |c: usize| !conditions.table.index_has_column(self.index, c);
+        self.whole_rows = self.index > 0 && needed.iter().copied().chain(filtered).any(lacks);
+    }
+
+    /// The range for values of the constants, which `value` gives, if there is but one. Errors with what is not a
+    /// value.
+    pub fn range(&self, value: impl FnMut(&KeyConstant) -> KeyValue) -> Result<KeyRange, KeyValue> {
+        self.ranges(value)?.pop().ok_or(KeyValue::Null)
+    }
+
+    /// The ranges for values of the constants, which `value` gives; they may be in any order and equal. Errors with
+    /// what is not a value.
+    pub fn ranges(&self, mut value: impl FnMut(&KeyConstant) -> KeyValue) -> Result<Vec<KeyRange>, KeyValue> {
         let mut value = |constant: &KeyConstant| match value(constant) {
             KeyValue::Value(value) => Ok(value),
             other => Err(other),
         };
-        let equal: Vec<Value> = self.equal.iter().map(&mut value).collect::<Result<_, _>>()?;
-        let mut end = |end: &Option<KeyEnd>, is_next_to_nulls: bool| {
-            Ok::<_, KeyValue>(match end {
-                None if is_next_to_nulls => Bound::Excluded(equal.iter().cloned().chain([Value::Null]).collect()),
-                None if equal.is_empty() => Bound::Unbounded,
-                None => Bound::Included(equal.clone()),
-                Some(end) => {
-                    let mut values = equal.clone();
-                    values.push(value(&end.constant)?);
-                    if end.inclusive { Bound::Included(values) } else { Bound::Excluded(values) }
+        let mut starts: Vec<Vec<Value>> = vec![Vec::with_capacity(self.equal.len() + 1)];
+        for values in &self.equal {
+            match values {
+                KeyValues::One(constant) => {
+                    let value = value(constant)?;
+                    starts.iter_mut().for_each(|start| start.push(value.clone()));
                 }
-            })
+                KeyValues::AnyOf(list) => {
+                    let mut found = Vec::with_capacity(list.len());
+                    for constant in list {
+                        match value(constant) {
+                            Ok(value) => found.push(value),
+                            Err(KeyValue::Null) => {}
+                            Err(other) => return Err(other),
+                        }
+                    }
+                    let with = |start: &Vec<Value>| {
+                        let start = start.clone();
+                        found
+                            .iter()
+                            .map(move |v| start.iter().chain([v]).cloned().collect::<Vec<_>>())
+                            .collect::<Vec<_>>()
+                    };
+                    starts = starts.iter().flat_map(with).collect();
+                }
+            }
+        }
+        let mut bound = |end: &Option<KeyEnd>| match end {
+            None => Ok::<_, KeyValue>(None),
+            Some(end) => Ok(Some((value(&end.constant)?, end.inclusive))),
         };
-        Ok(KeyRange { lower: end(&self.lower, self.above_nulls)?, upper: end(&self.upper, self.below_nulls)? })
+        let (lower, upper) = (bound(&self.lower)?, bound(&self.upper)?);
+        let end = |equal: &Vec<Value>, end: &Option<(Value, bool)>, is_next_to_nulls: bool| match end {
+            None if is_next_to_nulls => Bound::Excluded(equal.iter().cloned().chain([Value::Null]).collect()),
+            None if equal.is_empty() => Bound::Unbounded,
+            None => Bound::Included(equal.clone()),
+            Some((value, inclusive)) => {
+                let values = equal.iter().chain([value]).cloned().collect();
+                if *inclusive { Bound::Included(values) } else { Bound::Excluded(values) }
+            }
+        };
+        let range = |equal: &Vec<Value>| KeyRange {
+            lower: end(equal, &lower, self.above_nulls),
+            upper: end(equal, &upper, self.below_nulls),
+        };
+        Ok(starts.iter().map(range).collect())
+    }
+}
+
+impl Conditions<'_> {
+    fn constant(&self, column: usize, constant: &Expr) -> KeyConstant {
+        let to = self.table.columns[column].ty;
+        KeyConstant { expr: constant.clone(), from: self.type_of(constant).unwrap_or(to), to }
+    }
+
+    fn key_values(&self, comparison: &Comparison<'_>) -> KeyValues {
+        match comparison.with {
+            ComparedWith::One(_, constant) => KeyValues::One(self.constant(comparison.column, constant)),
+            ComparedWith::AnyOf(list) => {
+                KeyValues::AnyOf(list.iter().map(|constant| self.constant(comparison.column, constant)).collect())
+            }
+        }
+    }
+
+    /// The column of the table that an expression is, or that a cast keeps as it is.
+    fn column(&self, expr: &Expr) -> Option<usize> {
+        match expr {
+            Expr::Column(id) => (self.position)(*id),
+            Expr::Cast { arg, ty } => match **arg {
+                Expr::Column(id) => {
+                    let column = (self.position)(id)?;
+                    is_lossless_cast(self.table.columns[column].ty, *ty).then_some(column)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The condition as a comparison of a column with something known.
+    fn comparison<'a>(&self, expr: &'a Expr) -> Option<Comparison<'a>> {
+        match expr {
+            Expr::Compare { op, left, right } => {
+                let (column, op, constant) = match self.column(left) {
+                    Some(column) => (column, *op, &**right),
+                    None => (self.column(right)?, mirrored(*op), &**left),
+                };
+                let with = ComparedWith::One(op, constant);
+                self.is_usable(column, constant).then_some(Comparison { column, with })
+            }
+            Expr::InList { arg, list, negated: false } => {
+                let column = self.column(arg)?;
+                let with = ComparedWith::AnyOf(list);
+                list.iter().all(|constant| self.is_usable(column, constant)).then_some(Comparison { column, with })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if an expression is known before, and may be a value of the column. A literal that the column
+    /// cannot hold never becomes a key.
+    fn is_usable(&self, column: usize, constant: &Expr) -> bool {
+        let is_known = constant.columns().into_iter().all(|id| (self.known)(id).is_some());
+        let Some(from) = self.type_of(constant).filter(|_| is_known) else { return false };
+        match constant {
+            Expr::Literal { value, .. } => {
+                value.is_null() || exact_value(value, from, self.table.columns[column].ty).is_some()
+            }
+            _ => true,
+        }
+    }
+
+    /// The type of what keys are made from.
+    fn type_of(&self, constant: &Expr) -> Option<SqlType> {
+        match constant {
+            Expr::Column(id) => (self.known)(*id),
+            Expr::Literal { ty, .. }
+            | Expr::Parameter { ty, .. }
+            | Expr::Cast { ty, .. }
+            | Expr::Negate { ty, .. }
+            | Expr::Arithmetic { ty, .. } => Some(*ty),
+            _ => None,
+        }
     }
 }
 
 /// Returns true if a range of the part's values holds exactly the rows that compare so.
 fn is_exact(part: &KeyPart, table: &TableDef) -> bool {
     part.prefix.is_none() && table.columns[part.column].ty.is_integer()
-}
-
-fn constant(comparison: &Comparison<'_>, table: &TableDef) -> KeyConstant {
-    let to = table.columns[comparison.column].ty;
-    KeyConstant { expr: comparison.constant.clone(), from: type_of(comparison.constant).unwrap_or(to), to }
-}
-
-/// The condition as a comparison of a column, or of one that a cast keeps as it is, with something constant.
-fn comparison<'a>(expr: &'a Expr, table: &TableDef) -> Option<Comparison<'a>> {
-    let Expr::Compare { op, left, right } = expr else { return None };
-    let column = |expr: &Expr| match expr {
-        Expr::Column(id) => Some(id.0 as usize),
-        Expr::Cast { arg, ty } => match **arg {
-            Expr::Column(id) => is_lossless_cast(table.columns[id.0 as usize].ty, *ty).then_some(id.0 as usize),
-            _ => None,
-        },
-        _ => None,
-    };
-    let (column, op, constant) = match column(left) {
-        Some(column) => (column, *op, &**right),
-        None => (column(right)?, mirrored(*op), &**left),
-    };
-    let from = type_of(constant).filter(|_| constant.columns().is_empty())?;
-    // A literal that the column cannot hold never becomes a key.
-    let is_usable = match constant {
-        Expr::Literal { value, .. } => value.is_null() || exact_value(value, from, table.columns[column].ty).is_some(),
-        _ => true,
-    };
-    is_usable.then_some(Comparison { column, op, constant })
 }
 
 fn mirrored(op: CompareOp) -> CompareOp {
@@ -189,15 +378,5 @@ fn mirrored(op: CompareOp) -> CompareOp {
         CompareOp::Gt => CompareOp::Lt,
         CompareOp::GtEq => CompareOp::LtEq,
         other => other,
-    }
-}
-
-/// The type of the constants that keys are made from.
-fn type_of(constant: &Expr) -> Option<SqlType> {
-    match constant {
-        Expr::Literal { ty, .. } | Expr::Parameter { ty, .. } | Expr::Cast { ty, .. } | Expr::Negate { ty, .. } => {
-            Some(*ty)
-        }
-        _ => None,
     }
 }

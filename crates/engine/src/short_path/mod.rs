@@ -1,35 +1,42 @@
-//! The short path: statements that touch few rows of one table by key run where they arrive, from a plan that is made
-//! once.
+//! The short path: statements that touch few rows by key run where they arrive, from a plan that is made once.
 //!
 //! ```text
-//!   text -> parameterize -> key of the cache          parameters.rs
-//!        -> PlanCache: a plan, or "not here"          cache.rs
-//!   first time: bound statement -> Shape -> ShortPlan plan.rs
-//!                               -> KeyAccess          key_access.rs
-//!   values -> range of keys -> rows on their pages -> conditions     run.rs
-//!          -> sums and extremes                       totals.rs
-//!          -> sorted and distinct rows                ordered.rs
-//!          -> RowSink: bytes of a packet, a batch     sink.rs
-//!   a change of one row by its key: ShortWrite        write.rs
+//!   text -> parameterize -> key of the cache                          parameters.rs
+//!        -> PlanCache: a plan, or "not here"                          cache.rs
+//!   first time: bound statement -> ShortPlan                          plan.rs
+//!               conditions -> KeyAccess: ranges of an index           key_access.rs
+//!   one table whose values go out as they lie on their pages          direct/
+//!   up to four tables, each reached from those before it by a key;
+//!     locking reads, computed columns, groups                         nested/
+//!   rows -> RowSink: bytes of a packet, a batch                       sink.rs
+//!   a change of rows by a key or a short range: ShortWrite            write.rs
+//!          the rows that it changes: RowSearch                        search.rs
 //! ```
 //!
-//! Who asks for it, and what a statement counts, is the session's: `session/short_path.rs`. `docs/short-path.md` tells
+//! Who asks for it, and what a statement counts, is the session's: `session/short_path`. `docs/short-path.md` tells
 //! the whole.
 
 mod cache;
+mod constant;
+mod direct;
 mod key_access;
-mod ordered;
+mod nested;
+mod parameter_places;
 mod parameters;
 mod plan;
-mod run;
+mod run_end;
+mod search;
 mod sink;
 mod totals;
 mod write;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
+pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
 pub use key_access::KeyAccess;
+pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
 pub use parameters::{is_small, parameterize};
-pub use plan::{General, Shape, ShortPlan};
-pub use run::{RunEnd, RunFigures, Stop, Surroundings, run};
+pub use plan::{General, ShortPlan, Way};
+pub use run_end::{RunEnd, RunFigures, Stop};
+pub use search::{RowSearch, scan_of};
 pub use sink::{CollectedRows, RowSink};
-pub use write::{ShortChange, ShortWrite, is_resident};
+pub use write::{ShortChange, ShortWrite};

@@ -1,35 +1,29 @@
-//! A statement that changes one row of one table by its key, bound once for all values.
+//! A statement that adds a row, or changes rows of one table by a key or a short range, bound once for all values.
 
 use super::{
-    key_access::{KeyAccess, KeyValue},
-    plan::{DEPTH_MAX, Shape, is_plain},
-    run::constant_value,
+    parameter_places::has_parameter,
+    plan::{DEPTH_MAX, is_plain},
+    run_end::{Left, is_resident},
+    search::RowSearch,
 };
 use crate::{command_counters::Command, tables::TableSet};
-use muster_algebra::{Expr, Hints, TableDef, TableId};
-use muster_sql::bind::{
-    BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings, TableSearch,
-};
-use muster_storage::{Pages, ReadView, RowVisit, Table, VisitCounts, VisitEnd};
-use muster_types::{KeyRange, Value};
-use std::{
-    cell::Cell,
-    ops::ControlFlow,
-    sync::{Arc, Weak},
-};
+use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
+use muster_sql::bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Surroundings};
+use muster_storage::Table;
+use muster_types::{KeyRange, SqlType, Value};
+use std::sync::{Arc, Weak};
 
 /// The change that a statement makes. Values that differ from execution to execution are [`Expr::Parameter`]s.
 pub enum ShortChange {
     /// One row of VALUES or SET.
     Insert(BoundInsert),
-    /// The row with the primary key that the access gives.
     Update {
         bound: BoundUpdate,
-        key: KeyAccess,
+        search: RowSearch,
     },
     Delete {
         bound: BoundDelete,
-        key: KeyAccess,
+        search: RowSearch,
     },
 }
 
@@ -72,19 +66,16 @@ impl ShortWrite {
         self.target().table.id
     }
 
-    /// The primary key of the row that is changed, or of the new one if the statement gives it wholly. `None` if it is
-    /// not known, or not what its columns hold.
-    pub fn key(&self, parameters: &[Value]) -> Option<Vec<Value>> {
+    /// Returns true if the rows that are changed, or the place of a new one, are in memory, as far as they are known.
+    pub fn is_resident(&self, table: &Table, parameters: &[Value]) -> bool {
         match &self.change {
-            ShortChange::Insert(bound) => new_key(bound, parameters),
-            ShortChange::Update { key, .. } | ShortChange::Delete { key, .. } => {
-                let value = |constant: &super::key_access::KeyConstant| match constant
-                    .key_value(&constant_value(&constant.expr, parameters)?)
-                {
-                    KeyValue::Value(value) => Some(value),
-                    KeyValue::Null | KeyValue::Unknown => None,
-                };
-                key.equal.iter().map(value).collect()
+            ShortChange::Insert(bound) => new_key(bound, parameters).is_none_or(|key| {
+                let range = table.tree(0).layout().key.byte_range(&KeyRange::prefix(key));
+                let Ok(Some(range)) = range else { return false };
+                !matches!(is_resident(table, 0, &range, false, 1), Err(Left::MustWait))
+            }),
+            ShortChange::Update { search, .. } | ShortChange::Delete { search, .. } => {
+                search.is_resident(table, parameters)
             }
         }
     }
@@ -97,25 +88,25 @@ impl ShortWrite {
 }
 
 impl ShortChange {
-    /// `None` for an UPDATE that does not take the short path.
-    pub fn of_update(bound: BoundUpdate) -> Option<ShortChange> {
+    /// `None` for an UPDATE that does not take the short path. `general`: how the general path searches.
+    pub fn of_update(bound: BoundUpdate, general: impl FnOnce() -> Option<Plan>) -> Option<ShortChange> {
         let [target] = bound.targets.as_slice() else { return None };
         let values = bound.assignments.iter().map(|assignment| &assignment.value);
         if !is_one_table(target, &bound.surroundings) || !values.into_iter().all(is_short_value) {
             return None;
         }
-        let key = key_of(target, &bound.search)?;
-        Some(ShortChange::Update { bound, key })
+        let search = RowSearch::of(target, &bound.search, general)?;
+        Some(ShortChange::Update { bound, search })
     }
 
-    /// `None` for a DELETE that does not take the short path.
-    pub fn of_delete(bound: BoundDelete) -> Option<ShortChange> {
+    /// `None` for a DELETE that does not take the short path. `general`: how the general path searches.
+    pub fn of_delete(bound: BoundDelete, general: impl FnOnce() -> Option<Plan>) -> Option<ShortChange> {
         let [target] = bound.targets.as_slice() else { return None };
         if !is_one_table(target, &bound.surroundings) {
             return None;
         }
-        let key = key_of(target, &bound.search)?;
-        Some(ShortChange::Delete { bound, key })
+        let search = RowSearch::of(target, &bound.search, general)?;
+        Some(ShortChange::Delete { bound, search })
     }
 
     /// `None` for an INSERT that does not take the short path.
@@ -143,27 +134,26 @@ fn is_one_table(target: &ChangeTarget, surroundings: &Surroundings) -> bool {
         && surroundings.dependent.is_empty()
 }
 
-/// Returns true for a value that serves for all parameters: one that is a parameter, or has none.
+/// Returns true for a value that serves for all parameters: one that is a parameter, or has none, or computes with it
+/// what comes to the same for all numbers of its kind.
 fn is_short_value(value: &NewValue) -> bool {
     match value {
         NewValue::Value(_) | NewValue::Default | NewValue::Expr(Expr::Parameter { .. }) => true,
-        NewValue::Expr(expr) => {
-            let mut has_parameter = false;
-            expr.visit(&mut |e| has_parameter |= matches!(e, Expr::Parameter { .. }));
-            !has_parameter && is_plain(expr, DEPTH_MAX)
-        }
+        NewValue::Expr(expr) => is_plain(expr, DEPTH_MAX) && has_plain_parameters(expr),
     }
 }
 
-/// The access to the one row that a search finds, by all columns of the primary key and nothing else.
-fn key_of(target: &ChangeTarget, search: &Search) -> Option<KeyAccess> {
-    let Search::Table(search @ TableSearch { order, limit: None, hints, .. }) = search else { return None };
-    if !order.is_empty() || !hints.is_empty() || target.row_number.is_some() {
-        return None;
+/// Returns true if parameters only stand in sums, differences and products of exact numbers.
+fn has_plain_parameters(expr: &Expr) -> bool {
+    let is_exact = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::Decimal { .. });
+    match expr {
+        Expr::Parameter { ty, .. } => is_exact(ty),
+        Expr::Cast { arg, ty } if is_exact(ty) => has_plain_parameters(arg),
+        Expr::Arithmetic { op: ArithmeticOp::Add | ArithmeticOp::Sub | ArithmeticOp::Mul, left, right, ty } => {
+            (is_exact(ty) || !has_parameter(expr)) && has_plain_parameters(left) && has_plain_parameters(right)
+        }
+        other => !has_parameter(other),
     }
-    let shape = Shape::of_search(&search.rel(target))?;
-    let key = KeyAccess::of(&shape, 0)?;
-    (key.single && key.implied.iter().all(|implied| *implied)).then_some(key)
 }
 
 /// The primary key that an INSERT gives a row, as far as it is known before it runs.
@@ -183,19 +173,4 @@ fn new_key(bound: &BoundInsert, parameters: &[Value]) -> Option<Vec<Value>> {
         (is_integer && !is_next).then(|| value.clone())
     };
     parts.map(|part| value(part.column)).collect()
-}
-
-/// Returns true if the place of a key in the primary key's tree is in memory, and nobody is in the way of reading it.
-pub fn is_resident(table: &Table, key: &[Value]) -> bool {
-    let Ok(Some(range)) = table.tree(0).layout().key.byte_range(&KeyRange::prefix(key.to_vec())) else { return false };
-    let request = RowVisit {
-        index: 0,
-        range: &range,
-        whole_rows: false,
-        view: ReadView::latest(),
-        pages: Pages::Resident { requests: Cell::new(0) },
-        entries_max: 1,
-    };
-    let end = table.visit_rows(&request, &mut VisitCounts::default(), &mut |_| ControlFlow::Break(()));
-    matches!(end, Ok(end) if end != VisitEnd::MustWait)
 }

@@ -5,9 +5,10 @@ use crate::{
     catalog::{TableEntry, is_view},
     metadata_locks::{Patience, TableUse, Until},
     processes::{WAITING_FOR_FLUSH, WAITING_FOR_TABLE},
+    short_path::LockingStatement,
 };
 use muster_algebra::TableId;
-use muster_storage::{Transaction, Waits};
+use muster_storage::{Counters, Transaction, Waits};
 use muster_types::Result;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -145,6 +146,28 @@ impl StatementContext {
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
         locks.weaken(owner, entry.def.id, TableUse::Rebuild, Until::Statement);
         Ok(entry)
+    }
+}
+
+impl LockingStatement for StatementContext {
+    fn is_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    fn counters(&self) -> &Counters {
+        self.process.counters.storage()
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        StatementContext::check_interrupt(self)
+    }
+
+    fn lock(&self, waits: bool, lock: &mut dyn FnMut(&mut Transaction)) {
+        let waits = if waits { self.lock_waits() } else { Waits::Never };
+        self.transaction.change(self.database.store(), |transaction| {
+            self.ready_to_lock(transaction, waits);
+            lock(transaction);
+        });
     }
 }
 

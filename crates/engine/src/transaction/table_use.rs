@@ -33,6 +33,12 @@ impl SessionTransaction {
         self.locks.try_lock(self.owner, table, of, until)
     }
 
+    /// Notes that a statement uses tables until [`SessionTransaction::end_rows`], so that FLUSH TABLES waits for it.
+    /// Returns false if somebody is to be waited for first.
+    pub fn try_open_tables(&self, tables: &[TableId]) -> bool {
+        tables.iter().all(|table| self.locks.try_open(self.owner, *table))
+    }
+
     /// LOCK TABLES: puts these tables in the place of those before. Errors 1205, 1213, 1317.
     pub fn lock_tables(&self, tables: &[LockedTable], patience: &Patience<'_>) -> Result<()> {
         self.unlock_tables();

@@ -23,11 +23,17 @@ async fn a_page_that_is_not_in_memory_is_waited_for() {
     let database = loaded(directory.path(), 13).await;
     let mut root = in_db(&database, "root").await;
     let wanted = rows(&mut root, "SELECT b FROM t WHERE id = 600").await.unwrap();
-    database.clear_buffer_pool().unwrap();
-    let hits = status(&mut root, "Plan_cache_hits").await;
-    assert_eq!(rows(&mut root, "SELECT b FROM t WHERE id = 600").await.unwrap(), wanted);
-    assert!(status(&mut root, "Plan_cache_hits").await > hits);
-    assert!(status(&mut root, "Innodb_buffer_pool_reads").await > 0);
+    // What tidies up in the background may have read the page again.
+    for _ in 0..20 {
+        database.clear_buffer_pool().unwrap();
+        let hits = status(&mut root, "Plan_cache_hits").await;
+        assert_eq!(rows(&mut root, "SELECT b FROM t WHERE id = 600").await.unwrap(), wanted);
+        assert!(status(&mut root, "Plan_cache_hits").await > hits);
+        if status(&mut root, "Innodb_buffer_pool_reads").await > 0 {
+            return;
+        }
+    }
+    panic!("no page was read");
 }
 
 /// Reads some dozen pages, one after the other.

@@ -163,7 +163,7 @@ async fn random_changes_do_what_they_do_on_the_general_path() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_by_the_whole_primary_key_take_the_short_path() {
+async fn changes_of_few_rows_take_the_short_path() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(directory.path()).await;
     let mut session = session(&database, "root");
@@ -176,6 +176,10 @@ async fn changes_by_the_whole_primary_key_take_the_short_path() {
         "UPDATE a SET k = 3, y = 4 WHERE id = 1",
         "UPDATE b SET d = 1.5 WHERE x = 1 AND z = 2",
         "DELETE FROM a WHERE id = 99",
+        "DELETE FROM w WHERE s = 'x'",
+        "UPDATE a SET k = 1 WHERE id > 1",
+        "UPDATE a SET k = 1 WHERE id = 1 AND k = 2",
+        "UPDATE a SET k = 1 WHERE id = 1 LIMIT 1",
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");
     }
@@ -184,15 +188,10 @@ async fn changes_by_the_whole_primary_key_take_the_short_path() {
         "INSERT INTO h SELECT 1, 'x'",
         "REPLACE INTO a (id, k) VALUES (1, 5)",
         "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
-        "UPDATE a SET k = 1 WHERE id > 1",
-        "UPDATE a SET k = 1 WHERE id = 1 AND k = 2",
         "UPDATE a SET k = 1 WHERE id = '1'",
-        "UPDATE a SET k = 1 WHERE id = 1 LIMIT 1",
         "UPDATE a SET t = NOW() WHERE id = 1",
         "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
-        "UPDATE b SET d = 1.5 WHERE x = 1",
         "DELETE FROM a WHERE c = 'x'",
-        "DELETE FROM w WHERE s = 'x'",
     ] {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }

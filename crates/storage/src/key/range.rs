@@ -35,6 +35,22 @@ impl ByteRange {
 }
 
 impl KeyCodec {
+    /// Ranges over the same parts, each with its bytes, in the order of the key, equal ones once, without those that no
+    /// key can be in. Errors: as [`KeyCodec::byte_range`].
+    pub fn sorted_ranges(&self, ranges: Vec<KeyRange>) -> Result<Vec<(ByteRange, KeyRange)>> {
+        let mut found = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            if let Some(bytes) = self.byte_range(&range)? {
+                found.push((bytes, range));
+            }
+        }
+        if found.len() > 1 {
+            found.sort_by(|(a, _), (b, _)| a.lower.cmp(&b.lower));
+            found.dedup_by(|(a, _), (b, _)| a == b);
+        }
+        Ok(found)
+    }
+
     /// The bytes of a range over the leading parts, or `None` if no key can be in it. "Lower" and "upper" are meant
     /// in the order of the key, so for a descending part the lower bound holds the larger value.
     ///

@@ -208,7 +208,8 @@ mod tests {
                 range: &ByteRange::default(),
                 whole_rows: true,
                 view,
-                pages: Pages::All(&Counters::default()),
+                pages: &Pages::All(&Counters::default()),
+                reverse: false,
                 entries_max: usize::MAX,
             };
             let mut seen = Vec::new();

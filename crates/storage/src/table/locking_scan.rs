@@ -53,6 +53,9 @@ pub struct LockingScan {
     ranges: VecDeque<Range>,
     /// The key of the entry that was looked at last.
     at: Vec<u8>,
+    /// Of a scan of a secondary index: the key of the row that was delivered last in the clustered tree, and its lock,
+    /// if it is new.
+    row: (Vec<u8>, Option<Resource>),
     /// Locks that the transaction has got newly for the entry that was looked at last.
     acquired: Vec<Resource>,
     /// All locks that the scan has got newly, if it may have to give them back.
@@ -102,8 +105,17 @@ impl LockingScan {
                 if request.reverse { ranges.push_front(range) } else { ranges.push_back(range) }
             }
         }
-        let (table, at, acquired) = (Arc::clone(table), Vec::new(), Vec::new());
-        Ok(LockingScan { table, request, ranges, at, acquired, account: None, view: None, met_unseen: false })
+        Ok(LockingScan {
+            table: Arc::clone(table),
+            request,
+            ranges,
+            at: Vec::new(),
+            row: Default::default(),
+            acquired: Vec::new(),
+            account: None,
+            view: None,
+            met_unseen: false,
+        })
     }
 
     /// Compares what the scan meets with what a view sees, which somebody holds until the scan is done.
@@ -145,12 +157,16 @@ impl LockingScan {
         Ok(None)
     }
 
-    /// The next row, locked exclusively, of a scan of the primary key that says so, for who changes it before anything
-    /// else. Errors: as [`LockingScan::next`].
+    /// The next row, locked exclusively, of a scan that says so, for who changes it before anything else does. Errors:
+    /// as [`LockingScan::next`].
     pub fn next_to_change(&mut self, trx: &mut Transaction, counters: &Counters) -> Result<Option<LockedRow>> {
-        debug_assert!(self.request.index == 0 && self.request.mode == LockMode::Exclusive);
-        let row = self.next(trx, counters)?;
-        Ok(row.map(|stored| LockedRow { key: self.at.clone(), stored, lock: self.acquired.last().cloned() }))
+        debug_assert!(self.request.mode == LockMode::Exclusive);
+        let Some(stored) = self.next(trx, counters)? else { return Ok(None) };
+        let (key, lock) = match self.request.index {
+            0 => (self.at.clone(), self.acquired.last().cloned()),
+            _ => self.row.clone(),
+        };
+        Ok(Some(LockedRow { key, stored, lock }))
     }
 
     /// Releases the locks of the row that was delivered last, unless the transaction had them before: READ COMMITTED
@@ -289,11 +305,12 @@ impl LockingScan {
         locks: &TransactionLocks,
         counters: &Counters,
     ) -> Result<Option<Vec<Value>>> {
-        let LockingScan { table, request, at, acquired, view, met_unseen, .. } = self;
+        let LockingScan { table, request, at, row: found, acquired, view, met_unseen, .. } = self;
         let Some(LockedEntry { row, lock, trx_id }) = lock_row(table, clustered_key, request.mode, locks, counters)?
         else {
             return Ok(None);
         };
+        *found = (clustered_key.to_vec(), lock.clone());
         acquired.extend(lock);
         *met_unseen |= view.as_ref().is_some_and(|view| !view.sees(trx_id));
         let Some(row) = row else { return Ok(None) };

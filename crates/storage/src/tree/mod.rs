@@ -32,6 +32,7 @@ pub(crate) use change::group::{FirstRecord, group_bytes_max};
 pub(crate) use change::modify::UndoKind;
 pub use change::modify::{Rest, TreeChange};
 pub use page::layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
+pub(crate) use page::leaf::BadPage;
 pub use read::by_key::{Pages, RowOnPage, VisitEnd};
 pub use read::check::TreeReport;
 pub(crate) use read::current::CurrentRow;

@@ -321,7 +321,8 @@ impl<'a> Compared<'a> {
             range: &range,
             whole_rows: false,
             view: Arc::clone(&self.view),
-            pages: Pages::All(&counters),
+            pages: &Pages::All(&counters),
+            reverse: draw.one_in(2),
             entries_max: usize::MAX,
         };
         let mut got = Vec::new();
@@ -331,6 +332,9 @@ impl<'a> Compared<'a> {
             got.push(key);
             ControlFlow::Continue(())
         });
+        if request.reverse {
+            got.reverse();
+        }
         same(&end.map_err(|e| e.to_string())?, &VisitEnd::Done, || "the end of a visit".into())?;
         same(&got.as_slice(), &want, || format!("a visit of index {}", self.index))
     }
@@ -340,6 +344,7 @@ impl<'a> Compared<'a> {
         let counters = Counters::default();
         let layout = self.table.tree(0).layout();
         let range = ByteRange::default();
+        let reverse = draw.one_in(2);
         let mut pages = if draw.one_in(2) { Pages::Resident { requests: Cell::new(0) } } else { Pages::All(&counters) };
         loop {
             let request = RowVisit {
@@ -347,7 +352,8 @@ impl<'a> Compared<'a> {
                 range: &range,
                 whole_rows: true,
                 view: Arc::clone(&self.view),
-                pages,
+                pages: &pages,
+                reverse,
                 entries_max: usize::MAX,
             };
             let mut got = Vec::new();
@@ -360,6 +366,9 @@ impl<'a> Compared<'a> {
             if end.map_err(|e| e.to_string())? == VisitEnd::MustWait {
                 pages = Pages::All(&counters);
                 continue;
+            }
+            if reverse {
+                got.reverse();
             }
             let want = self.order.iter().map(|(_, row)| {
                 let key = self.table.tree(0).key_of_values(&layout.stored_values(&row.values, row.number));

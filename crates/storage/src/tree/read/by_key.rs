@@ -29,7 +29,7 @@ pub enum Pages<'a> {
 
 impl Pages<'_> {
     /// `None`: the page would have to be waited for.
-    fn fetch(&self, tree: &Tree, page_no: u32) -> Result<Option<PageGuard>> {
+    pub(super) fn fetch(&self, tree: &Tree, page_no: u32) -> Result<Option<PageGuard>> {
         match self {
             Pages::Resident { requests } => {
                 let page = tree.fetch_resident(page_no);
@@ -142,15 +142,24 @@ impl Tree {
 }
 
 /// A visit that is under way.
-struct Visit<'v, 'p> {
-    tree: &'v Tree,
-    range: &'v ByteRange,
+pub(super) struct Visit<'v, 'p> {
+    pub(super) tree: &'v Tree,
+    pub(super) range: &'v ByteRange,
     /// Rows below this key are not in the range, or were visited.
-    lower: Cow<'v, [u8]>,
-    view: &'v ReadView,
-    pages: &'v Pages<'p>,
-    visit: &'v mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
-    scratch: Vec<u8>,
+    pub(super) lower: Cow<'v, [u8]>,
+    pub(super) view: &'v ReadView,
+    pub(super) pages: &'v Pages<'p>,
+    pub(super) visit: &'v mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
+    pub(super) scratch: Vec<u8>,
+}
+
+/// What came of the visit of a row.
+pub(super) enum RowEnd {
+    Visited(ControlFlow<()>),
+    /// Another version than the newest is wanted.
+    Unseen,
+    /// A page would have to be waited for.
+    MustWait,
 }
 
 /// How far a leaf was visited.
@@ -168,7 +177,7 @@ impl Visit<'_, '_> {
     /// Visits the rows of a leaf that are in the range, from a position on. `all_versions`: versions that are not in
     /// the page are looked for.
     fn leaf(&mut self, page: &[u8], from: usize, all_versions: bool) -> Result<LeafEnd> {
-        let Visit { tree, range, view, .. } = *self;
+        let Visit { tree, range, .. } = *self;
         let leaf = tree.leaf(page)?;
         let corrupt = |e: BadPage| tree.corrupt(leaf.page_no(), e);
         let codec = &tree.layout.key;
@@ -183,20 +192,10 @@ impl Visit<'_, '_> {
                     return Ok(LeafEnd::Ended(VisitEnd::Done));
                 }
             }
-            let flow = if !tree.has_unseen(&leaf, &(position..position + 1), view)? {
-                match leaf.unmarked_row(position).map_err(corrupt)? {
-                    Some(row) => {
-                        (self.visit)(&RowOnPage { layout: &tree.layout, leaf: &leaf, row }).map_err(corrupt)?
-                    }
-                    None => ControlFlow::Continue(()),
-                }
-            } else if all_versions {
-                match self.version(page, position)? {
-                    Some(flow) => flow,
-                    None => return Ok(LeafEnd::Ended(VisitEnd::MustWait)),
-                }
-            } else {
-                return Ok(LeafEnd::Unseen { position });
+            let flow = match self.row(&leaf, page, position, all_versions)? {
+                RowEnd::Visited(flow) => flow,
+                RowEnd::Unseen => return Ok(LeafEnd::Unseen { position }),
+                RowEnd::MustWait => return Ok(LeafEnd::Ended(VisitEnd::MustWait)),
             };
             if flow.is_break() {
                 return Ok(LeafEnd::Ended(VisitEnd::Stopped));
@@ -207,6 +206,22 @@ impl Visit<'_, '_> {
             (Some(high), Some(upper)) if upper.as_slice() <= high => LeafEnd::Ended(VisitEnd::Done),
             _ => LeafEnd::MoreToTheRight,
         })
+    }
+
+    /// Visits a row of a leaf, if there is a version of it that the view sees.
+    pub(super) fn row(&mut self, leaf: &Leaf<'_>, page: &[u8], position: usize, all_versions: bool) -> Result<RowEnd> {
+        let (tree, view) = (self.tree, self.view);
+        let corrupt = |e: BadPage| tree.corrupt(leaf.page_no(), e);
+        if !tree.has_unseen(leaf, &(position..position + 1), view)? {
+            return Ok(RowEnd::Visited(match leaf.unmarked_row(position).map_err(corrupt)? {
+                Some(row) => (self.visit)(&RowOnPage { layout: &tree.layout, leaf, row }).map_err(corrupt)?,
+                None => ControlFlow::Continue(()),
+            }));
+        }
+        if !all_versions {
+            return Ok(RowEnd::Unseen);
+        }
+        Ok(self.version(page, position)?.map_or(RowEnd::MustWait, RowEnd::Visited))
     }
 
     /// Visits a row whose newest version the view does not see, if it sees another one. `None` if that would have to be

@@ -5,6 +5,7 @@
 //!   run.rs            ranges of keys as runs of leaves
 //!   prefixes.rs       leaves of many beginnings of keys
 //!   by_key.rs         rows of a short range, one by one, on their pages
+//!   by_key_backward.rs   the same in descending order
 //!   cursor.rs         rows one by one, as values
 //!   current.rs        the newest version of a row
 //!   latched_entry.rs  newest versions of entries that are to be locked
@@ -14,6 +15,7 @@
 //! ```
 
 pub(super) mod by_key;
+pub(super) mod by_key_backward;
 pub(super) mod check;
 #[cfg(test)]
 pub(super) mod check_tests;

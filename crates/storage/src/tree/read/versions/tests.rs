@@ -46,7 +46,8 @@ fn visit(table: &Table, index: usize, view: &Arc<ReadView>) -> (VisitEnd, Vec<Op
         range: &ByteRange::default(),
         whole_rows: true,
         view: Arc::clone(view),
-        pages: Pages::Resident { requests: Cell::new(0) },
+        pages: &Pages::Resident { requests: Cell::new(0) },
+        reverse: false,
         entries_max: 10,
     };
     let mut values = Vec::new();
@@ -116,7 +117,8 @@ fn a_view_that_expires_within_a_chain_is_too_old_and_nothing_is_damaged() {
             range: &ByteRange::default(),
             whole_rows: true,
             view,
-            pages: Pages::All(&counters),
+            pages: &Pages::All(&counters),
+            reverse: index == 1,
             entries_max: 10,
         };
         let visited = table.visit_rows(&request, &mut VisitCounts::default(), &mut |_| ControlFlow::Continue(()));

@@ -1,7 +1,12 @@
 //! BEGIN, COMMIT and ROLLBACK on the short path: in the task of their connection, which waits for nothing but the log.
 
-use super::{Session, ShortStatement, short_write::Ended, state::SessionState};
-use crate::{Outcome, command_counters::Command, statement::Done};
+use super::{ShortStatement, change::Ended};
+use crate::{
+    Outcome,
+    command_counters::Command,
+    session::{Session, state::SessionState},
+    statement::Done,
+};
 use muster_sql::Completion;
 use muster_types::Result;
 

@@ -2,66 +2,22 @@
 //! knows how to tell warnings and errors.
 
 use super::{
-    key_access::KeyValue,
+    DirectPlan,
     ordered::HeldRows,
-    plan::{Aggregate, Body, ShortPlan},
+    shape::{Aggregate, Body},
+};
+use crate::short_path::{
+    constant::{constant_value, value_of_row},
+    key_access::KeyValue,
+    plan::ShortPlan,
+    run_end::{ENTRIES_MAX, Left, RESULT_BYTES_MAX, RunEnd, RunFigures, Stop, VALUE_BYTES},
     sink::RowSink,
     totals::Total,
 };
 use muster_algebra::{ColId, Expr};
-use muster_eval::Evaluator;
-use muster_storage::{Pages, ReadView, RowOnPage, RowVisit, Table, VisitCounts, VisitEnd};
+use muster_storage::{Pages, ReadView, RowOnPage, RowVisit, Table, VisitCounts, VisitEnd, key::ByteRange};
 use muster_types::{Value, ValueRef};
-use std::{ops::ControlFlow, sync::Arc, time::Instant};
-use tokio_util::sync::CancellationToken;
-
-/// Most entries that a statement reads here.
-const ENTRIES_MAX: usize = 1000;
-/// Longest text that a function makes here, in bytes.
-const TEXT_BYTES_MAX: usize = 1024;
-/// Most bytes that the values of a result have here. They are not taken from the memory of queries.
-const RESULT_BYTES_MAX: usize = 256 << 10;
-/// Bytes that a value is counted as besides those of its text.
-const VALUE_BYTES: usize = 16;
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunEnd {
-    /// The sink has all rows.
-    Rows(RunFigures),
-    /// A page is not in memory.
-    MustWait,
-    /// The statement is for the general path.
-    General,
-}
-
-/// What a run did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RunFigures {
-    pub rows: u64,
-    /// Rows that came out of a sort.
-    pub sorted: u64,
-    pub read: VisitCounts,
-    /// Rows that the conditions left.
-    pub passed: u64,
-}
-
-/// Why a run leaves off.
-enum Left {
-    General,
-}
-
-/// What ends a run that waits for pages: KILL, and the time that the statement may take.
-pub struct Stop {
-    pub cancel: CancellationToken,
-    pub deadline: Option<Instant>,
-}
-
-impl Stop {
-    fn is_due(&self) -> bool {
-        self.cancel.is_cancelled() || self.deadline.is_some_and(|at| Instant::now() >= at)
-    }
-}
+use std::{ops::ControlFlow, sync::Arc};
 
 /// The surroundings of a run: where its pages come from, and what stops it.
 pub struct Surroundings<'a> {
@@ -73,7 +29,7 @@ pub struct Surroundings<'a> {
 }
 
 struct ShortRun<'a> {
-    plan: &'a ShortPlan,
+    plan: &'a DirectPlan,
     values: &'a [Value],
     sink: &'a mut dyn RowSink,
     stop: Option<&'a Stop>,
@@ -81,6 +37,9 @@ struct ShortRun<'a> {
     /// Bytes of values that were held or handed on.
     bytes: usize,
     figures: RunFigures,
+    visited: VisitCounts,
+    /// Rows of the visit that the conditions left.
+    passed: u64,
     /// Rows before the first that is wanted.
     skip: u64,
     left: u64,
@@ -90,17 +49,18 @@ struct ShortRun<'a> {
 
 /// Runs a plan with the values of its parameters.
 pub fn run(
-    plan: &ShortPlan,
-    table: &Table,
+    whole: &ShortPlan,
+    plan: &DirectPlan,
     values: &[Value],
     surroundings: Surroundings<'_>,
     sink: &mut dyn RowSink,
 ) -> RunEnd {
+    let Some(table) = plan.table() else { return RunEnd::General };
     let Surroundings { pages, view, stop } = surroundings;
-    sink.begin(plan);
+    sink.begin(whole);
     let shape = &plan.shape;
     let totals = match &shape.body {
-        Body::Aggregate { aggregates, .. } => aggregates.iter().map(Total::new).collect(),
+        Body::Aggregate { aggregates, .. } => aggregates.iter().map(|a| Total::of(&a.function)).collect(),
         _ => Vec::new(),
     };
     let mut run = ShortRun {
@@ -111,51 +71,66 @@ pub fn run(
         view,
         bytes: 0,
         figures: RunFigures::default(),
+        visited: VisitCounts::default(),
+        passed: 0,
         skip: shape.offset,
         left: shape.limit.unwrap_or(u64::MAX),
         totals,
         held: HeldRows::default(),
     };
-    match run.read(table, pages) {
+    match run.read(&table, &pages) {
         Ok(VisitEnd::MustWait) => return RunEnd::MustWait,
-        Ok(_) if run.figures.read.too_many => return RunEnd::General,
         Ok(_) => {}
-        Err(Left::General) => return RunEnd::General,
+        Err(left) => return left.into(),
     }
     match run.finish() {
         Ok(()) => RunEnd::Rows(run.figures),
-        Err(Left::General) => RunEnd::General,
+        Err(left) => left.into(),
     }
 }
 
 impl ShortRun<'_> {
-    fn read(&mut self, table: &Table, pages: Pages<'_>) -> Result<VisitEnd, Left> {
+    fn read(&mut self, table: &Table, pages: &Pages<'_>) -> Result<VisitEnd, Left> {
         if self.left == 0 {
             return Ok(VisitEnd::Done);
         }
         let access = &self.plan.access;
         let values = self.values;
-        let range = access.range(|constant| match constant_value(&constant.expr, values) {
+        let ranges = access.ranges(|constant| match constant_value(&constant.expr, values) {
             Some(value) => constant.key_value(&value),
             None => KeyValue::Unknown,
         });
-        let range = match range {
-            Ok(range) => table.tree(access.index).layout().key.byte_range(&range).map_err(|_| Left::General)?,
-            Err(KeyValue::Null) => None,
+        let ranges = match ranges {
+            Ok(ranges) => ranges,
+            Err(KeyValue::Null) => return Ok(VisitEnd::Done),
             Err(_) => return Err(Left::General),
         };
-        let Some(range) = range else { return Ok(VisitEnd::Done) };
+        let codec = &table.tree(access.index).layout().key;
+        let ranges = codec.sorted_ranges(ranges).map_err(|_| Left::General)?;
+        for (range, _) in &ranges {
+            let end = self.read_range(table, range, pages)?;
+            if end != VisitEnd::Done {
+                return Ok(end);
+            }
+        }
+        Ok(VisitEnd::Done)
+    }
+
+    fn read_range(&mut self, table: &Table, range: &ByteRange, pages: &Pages<'_>) -> Result<VisitEnd, Left> {
+        let access = &self.plan.access;
         let request = RowVisit {
             index: access.index,
-            range: &range,
+            range,
             whole_rows: access.whole_rows,
             view: Arc::clone(&self.view),
             pages,
-            entries_max: ENTRIES_MAX,
+            reverse: false,
+            entries_max: ENTRIES_MAX.saturating_sub(self.visited.entries as usize),
         };
         let mut counts = VisitCounts::default();
         let mut failed = None;
         let single = access.single;
+        self.passed = 0;
         let end = table.visit_rows(&request, &mut counts, &mut |row| match self.row(row) {
             Ok(ControlFlow::Continue(())) if single => ControlFlow::Break(()),
             Ok(flow) => flow,
@@ -164,9 +139,11 @@ impl ShortRun<'_> {
                 ControlFlow::Break(())
             }
         });
-        self.figures.read = counts;
+        self.visited.entries += counts.entries;
+        self.figures.read.add(&counts, single, self.passed);
         match (failed, end) {
             (Some(left), _) => Err(left),
+            (None, Ok(_)) if counts.too_many => Err(Left::TooMany),
             (None, Ok(end)) => Ok(end),
             (None, Err(_)) => Err(Left::General),
         }
@@ -198,7 +175,7 @@ impl ShortRun<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
         }
-        self.figures.passed += 1;
+        self.passed += 1;
         match &self.plan.shape.body {
             Body::Aggregate { aggregates, .. } => {
                 for (i, aggregate) in aggregates.iter().enumerate() {
@@ -244,22 +221,13 @@ impl ShortRun<'_> {
     /// Returns true if the condition is TRUE for the row.
     fn passes(&self, condition: &Expr, row: &RowOnPage<'_>) -> Result<bool, Left> {
         let table = &self.plan.shape.table;
-        let mut warned = false;
-        let value = Evaluator {
-            value: &|id: ColId| self.value(row, id.0 as usize).ok().map(ValueRef::to_value),
-            ty: &|id: ColId| table.columns.get(id.0 as usize).map(|c| c.ty),
-            parameters: self.values,
-            warn: &mut |_| warned = true,
-            text_bytes_max: TEXT_BYTES_MAX,
-            reserve: &mut |_| Ok(()),
-            last_insert_id: None,
-            states: None,
-        }
-        .eval(condition);
-        match value {
-            Some(Ok(value)) if !warned => Ok(muster_eval::compare::truth(&value) == Some(true)),
-            _ => Err(Left::General),
-        }
+        let value = value_of_row(
+            condition,
+            &|id: ColId| self.value(row, id.0 as usize).ok().map(ValueRef::to_value),
+            &|id: ColId| table.columns.get(id.0 as usize).map(|c| c.ty),
+            self.values,
+        );
+        value.map(|value| muster_eval::compare::truth(&value) == Some(true)).ok_or(Left::General)
     }
 
     /// Hands on what could not be handed on row by row.
@@ -269,7 +237,7 @@ impl ShortRun<'_> {
                 self.sink.begin_row();
                 for output in outputs {
                     let (total, aggregate): (&Total, &Aggregate) = (&self.totals[*output], &aggregates[*output]);
-                    let value = total.value(aggregate).ok_or(Left::General)?;
+                    let value = total.value(aggregate.ty).ok_or(Left::General)?;
                     self.sink.value(ValueRef::from(&value));
                 }
                 self.sink.end_row();
@@ -294,27 +262,4 @@ impl ShortRun<'_> {
         }
         Ok(())
     }
-}
-
-/// The value of an expression without columns; `None` if it cannot be had without a warning.
-pub(super) fn constant_value(expr: &Expr, parameters: &[Value]) -> Option<Value> {
-    match expr {
-        Expr::Literal { value, .. } => return Some(value.clone()),
-        // A value of the parameter's own type, which is what plans are made for.
-        Expr::Parameter { index, .. } => return parameters.get(*index).cloned(),
-        _ => {}
-    }
-    let mut warned = false;
-    let value = Evaluator {
-        value: &|_| None,
-        ty: &|_| None,
-        parameters,
-        warn: &mut |_| warned = true,
-        text_bytes_max: TEXT_BYTES_MAX,
-        reserve: &mut |_| Ok(()),
-        last_insert_id: None,
-        states: None,
-    }
-    .eval(expr);
-    value.and_then(Result::ok).filter(|_| !warned)
 }

@@ -1,0 +1,195 @@
+//! The plan of a statement that the cache does not know: bound with types in place of values, and made after the
+//! general path's.
+
+use super::super::state::SessionState;
+use crate::{
+    command_counters::Command,
+    dml,
+    short_path::{
+        DirectPlan, Epoch, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan, ShortWrite,
+        TableQuery, Way, scan_of,
+    },
+    statement::{BindEnvironment, StatementContext, StatementTables, query},
+};
+use muster_algebra::{Hints, Plan, RowFetch, Scan};
+use muster_explain::counters;
+use muster_sql::{
+    Locking, Parameters, Statement,
+    bind::{ChangeTarget, Search, Surroundings, bind_delete, bind_insert, bind_update},
+};
+use muster_types::{Collation, KeyRange, Result, SqlType, TextKind, Value};
+use std::sync::Arc;
+
+/// A statement whose general plan costs more milliseconds is not run where it arrives.
+const COST_MS_MAX: f64 = 20.0;
+
+impl SessionState {
+    /// Makes a plan for the statement that was looked for last, or notes that it has none. The stack is that of a
+    /// thread for statements.
+    pub fn learn_short_plan(&mut self) {
+        if !std::mem::take(&mut self.short_path.is_unknown) {
+            return;
+        }
+        let accounts = self.database.accounts().list();
+        // What is warned of while the plan is made is not the statement's.
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let context = self.context(self.process.killed.child_token(), self.variables.clone());
+        self.diagnostics = diagnostics;
+        let tables = StatementTables::new(&context);
+        let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General);
+        self.database.plans().put(&self.short_path.key, known, Epoch::of(tables.set(), &accounts));
+    }
+
+    /// The types that the statement is bound with.
+    fn parameter_types(&self) -> Vec<SqlType> {
+        let ShortPathValues { values, collation } = self.short_path_values();
+        values.iter().map(|value| type_of(value, collation)).collect()
+    }
+
+    fn short_path_values(&self) -> ShortPathValues<'_> {
+        let settings = self.short_path.settings.as_ref();
+        ShortPathValues {
+            values: &self.short_path.values,
+            collation: settings.map_or(Collation::DEFAULT, |s| s.collation),
+        }
+    }
+
+    fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
+        let (text, values) = (&self.short_path.text, &self.short_path.values);
+        let statement = muster_sql::parse_under(text, self.modes())?;
+        let Statement::Query(query) = statement else { return self.make_short_write(context, tables, &statement) };
+        let mut locking = query.locking();
+        let Some(lock) = locking.pop().map_or(Some(None), |lock| locking.is_empty().then_some(Some(lock))) else {
+            return Ok(Known::General);
+        };
+        let types = self.parameter_types();
+        let environment = BindEnvironment::new(context);
+        let bound = muster_sql::bind_query(&query, &environment.with(tables, Parameters::Types(&types)))?;
+        if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
+            return Ok(Known::General);
+        }
+        let shape = Shape::of(&bound).filter(|_| lock.is_none());
+        let joined = TableQuery::of(&bound);
+        if shape.is_none() && joined.is_none() {
+            return Ok(Known::General);
+        }
+        let general = query::plan(context, &query, values)?;
+        if !Arc::ptr_eq(general.tables.set(), tables.set()) {
+            // Definitions have changed meanwhile.
+            return Ok(Known::GeneralForNow);
+        }
+        let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
+        let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
+        let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow) };
+        let general = General {
+            used: tables.used(),
+            columns: query::column_infos(&general.outputs, &general.columns, &general.tables),
+            counts: counters::count(&general.plan),
+            cost_ms: general.plan.estimate.cost_ms,
+            in_key_order,
+        };
+        Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
+    }
+
+    /// Binds a statement that changes rows for all values.
+    fn make_short_write(
+        &self,
+        context: &Arc<StatementContext>,
+        tables: &Arc<StatementTables>,
+        statement: &Statement,
+    ) -> Result<Known> {
+        let types = self.parameter_types();
+        let to_change = StatementTables::to_change(context);
+        if !Arc::ptr_eq(to_change.set(), tables.set()) {
+            return Ok(Known::GeneralForNow);
+        }
+        let environment = BindEnvironment::new(context);
+        let env = environment.with(&to_change, Parameters::Types(&types));
+        let with_values = environment.with(&to_change, Parameters::Values(&self.short_path.values));
+        let change = match statement {
+            Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
+            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, || {
+                let bound = bind_update(update, &with_values).ok()?;
+                search_plan(context, bound.targets.first()?, &bound.search, &bound.surroundings, &to_change)
+            }),
+            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?, || {
+                let bound = bind_delete(delete, &with_values).ok()?;
+                search_plan(context, bound.targets.first()?, &bound.search, &bound.surroundings, &to_change)
+            }),
+            _ => None,
+        };
+        let change = change.filter(|_| !environment.is_of_the_moment());
+        let write = change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement)));
+        Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
+    }
+}
+
+/// How the general path searches for the rows that a statement changes.
+fn search_plan(
+    context: &StatementContext,
+    target: &ChangeTarget,
+    search: &Search,
+    surroundings: &Surroundings,
+    tables: &Arc<StatementTables>,
+) -> Option<Plan> {
+    let Search::Table(search) = search else { return None };
+    let planned = dml::plan_search(context, search.rel(target), &target.key(), surroundings, tables);
+    planned.ok().map(|planned| planned.plan).filter(|plan| plan.estimate.cost_ms <= COST_MS_MAX)
+}
+
+struct ShortPathValues<'a> {
+    values: &'a [Value],
+    collation: Collation,
+}
+
+/// One table by its key, and whether rows are fetched in the order of keys.
+fn direct_way(shape: Shape, general: &Plan, tables: &StatementTables) -> Option<(Way, bool)> {
+    let (access, fetch) = access(&shape, general)?;
+    let storage = muster_exec::TableSource::storage(tables, shape.table.id).ok()?;
+    let in_key_order = access.whole_rows && fetch == RowFetch::KeyOrder;
+    Some((Way::Direct(DirectPlan::new(shape, access, &storage)?), in_key_order))
+}
+
+fn nested_way(
+    query: TableQuery,
+    general: &Plan,
+    lock: Option<Locking>,
+    tables: &StatementTables,
+) -> Option<(Way, bool)> {
+    let storage = |id| muster_exec::TableSource::storage(tables, id).ok();
+    let plan = NestedPlan::new(query, general, lock, storage)?;
+    // The plan that stops early is cheap, whatever the general one costs.
+    (plan.stops_early() || general.estimate.cost_ms <= COST_MS_MAX).then_some((Way::Nested(plan), false))
+}
+
+/// The type of a parameter with values of this class.
+fn type_of(value: &Value, collation: Collation) -> SqlType {
+    match value {
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        _ => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation },
+    }
+}
+
+/// The way to the rows: by the index that the general path reads, or by a key of a unique one, which nothing beats.
+fn access(shape: &Shape, general: &Plan) -> Option<(KeyAccess, RowFetch)> {
+    let scan = scan_of(general);
+    let is_by_key = |scan: &&Scan| {
+        scan.ranges != [KeyRange::all()]
+            && scan.steering.is_empty()
+            && scan.index_condition.is_empty()
+            && scan.distinct_prefix.is_none()
+            && !stops_early(scan)
+    };
+    let chosen = scan.filter(is_by_key).and_then(|scan| Some((shape.access(scan.index)?, scan.fetch)));
+    chosen.or_else(|| {
+        let mut all = (0..shape.table.indexes.len()).filter_map(|index| shape.access(index));
+        all.find(|access| access.single).map(|access| (access, RowFetch::EntryOrder))
+    })
+}
+
+/// Returns true if the scan fetches the rows of the first entries only, in the order that is wanted. The short path
+/// would read all entries of the range first.
+fn stops_early(scan: &Scan) -> bool {
+    scan.ordered && scan.limit.is_some() && !scan.is_covering() && scan.fetch == RowFetch::EntryOrder
+}

@@ -1,0 +1,258 @@
+//! Statements on the short path.
+//!
+//! ```text
+//!   mod.rs        which statement takes it: the search for its plan
+//!   learn.rs      a plan that the cache does not have yet
+//!   read.rs       SELECT, also with locks
+//!   change.rs     changes of rows
+//!   transact.rs   BEGIN, COMMIT, ROLLBACK
+//! ```
+
+mod change;
+mod learn;
+mod read;
+mod transact;
+
+use super::{Session, state::SessionState, statement::Begun};
+use crate::{
+    Outcome,
+    short_path::{Epoch, Known, RowSink, ShortPlan, ShortWrite, is_small, parameterize},
+    variables::{self, Variables},
+};
+use muster_algebra::Switch;
+use muster_types::{Collation, Result, Value};
+use std::{sync::Arc, time::Duration};
+
+/// The plan that the cache has for a statement.
+enum FoundPlan {
+    Plan(Arc<ShortPlan>),
+    Write(Arc<ShortWrite>),
+}
+
+/// A statement that may take the short path.
+#[derive(Debug, Clone, Copy)]
+pub enum ShortStatement<'a> {
+    Text(&'a str),
+    /// A prepared statement of the protocol with its values.
+    Prepared {
+        id: u32,
+        values: &'a [Value],
+    },
+}
+
+/// The answer of the short path to a statement.
+pub enum ShortAnswer {
+    /// It is yet to run on the general path.
+    General,
+    /// The sink has its rows.
+    Rows,
+    /// It has ended without rows.
+    Done(Result<Outcome>),
+}
+
+/// What the short path keeps of a session from statement to statement.
+#[derive(Default)]
+pub struct ShortPath {
+    settings: Option<Settings>,
+    /// The statement that was looked for last: its key in the cache, its text with `?` for its values, and these.
+    key: Vec<u8>,
+    text: String,
+    values: Vec<Value>,
+    /// True if it is a prepared statement of the protocol.
+    is_prepared: bool,
+    /// True if the cache did not know it.
+    is_unknown: bool,
+    /// The states of tables and accounts that the cache was asked for.
+    epoch: Option<Epoch>,
+}
+
+/// What a statement means besides its text, as long as the session's variables and names stay the same.
+struct Settings {
+    variables: Variables,
+    database: Option<String>,
+    user: String,
+    account_host: String,
+    /// By which the cache tells settings apart.
+    number: u32,
+    is_allowed: bool,
+    collation: Collation,
+    slow_after: Duration,
+    /// `max_execution_time`; zero: as long as it takes.
+    longest: Duration,
+}
+
+impl ShortPath {
+    /// The values of the statement that was looked for last.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Notes a statement without values that the cache is not asked for.
+    pub fn note(&mut self, text: &str, is_prepared: bool) {
+        self.values.clear();
+        text.clone_into(&mut self.text);
+        (self.is_prepared, self.is_unknown) = (is_prepared, false);
+    }
+
+    /// Returns true if that is a prepared statement of the protocol.
+    pub fn is_prepared(&self) -> bool {
+        self.is_prepared
+    }
+}
+
+impl Session {
+    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and
+    /// what became of the statement.
+    pub async fn execute_short<S>(&mut self, statement: ShortStatement<'_>, sink: S) -> (S, ShortAnswer)
+    where
+        S: RowSink + Default + Send + 'static,
+    {
+        self.begun_short = None;
+        if let Some(outcome) = self.transact_short(statement).await {
+            return (sink, ShortAnswer::Done(outcome));
+        }
+        let found = {
+            let mut state = self.state.lock();
+            let found = state.find_short(statement);
+            found.map(|found| (found, state.begin_short(statement)))
+        };
+        match found {
+            Some((FoundPlan::Plan(plan), begun)) => self.read_short(plan, begun, sink).await,
+            Some((FoundPlan::Write(write), begun)) => (sink, self.write_short(write, begun).await),
+            None => (sink, ShortAnswer::General),
+        }
+    }
+
+    /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there
+    /// stops it here, and its time counts from its first beginning.
+    pub(super) fn begin_generally(&mut self, text: &str) -> Begun {
+        self.begun_short.take().unwrap_or_else(|| self.process.begin(text))
+    }
+}
+
+impl SessionState {
+    /// The settings as they are now.
+    fn settings(&mut self) -> &Settings {
+        let known = self.short_path.settings.take().filter(|s| {
+            s.variables.is_same(&self.variables)
+                && s.database == self.current_database
+                && s.user == self.user
+                && s.account_host == self.account_host
+        });
+        let settings = known.unwrap_or_else(|| self.new_settings());
+        self.short_path.settings.insert(settings)
+    }
+
+    fn new_settings(&self) -> Settings {
+        let variables = &self.variables;
+        let text = |name| variables.text(name);
+        let names =
+            ["collation_connection", "time_zone", "optimizer_switch", "group_concat_max_len", "sql_auto_is_null"];
+        let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
+        let database = self.current_database.as_deref();
+        let all: Vec<String> = [self.user.clone(), self.host.clone(), self.account_host.clone()]
+            .into_iter()
+            .chain([format!("{database:?}")])
+            .chain(names.map(text))
+            .collect();
+        let milliseconds = variables.unsigned("max_execution_time");
+        Settings {
+            number: self.database.plans().settings(all.join("\0")),
+            is_allowed: variables::optimizer_options(variables).is_on(Switch::ShortPath)
+                && variables.unsigned("sql_select_limit") == u64::MAX,
+            collation: Collation::from_name(&text("collation_connection")).unwrap_or(Collation::DEFAULT),
+            slow_after: self.slow_after(),
+            longest: Duration::from_millis(milliseconds),
+            variables: variables.clone(),
+            database: self.current_database.clone(),
+            user: self.user.clone(),
+            account_host: self.account_host.clone(),
+        }
+    }
+
+    /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement,
+    /// that is noted too.
+    fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<FoundPlan> {
+        self.short_path.is_unknown = false;
+        let is_allowed = self.is_short_path_on();
+        // Reads of such a transaction lock what they read.
+        let shares = self.shares_transaction();
+        let reads_lock = self.reads_lock(shares);
+        if !is_allowed || self.process.killed.is_cancelled() {
+            return None;
+        }
+        let number = self.short_path.settings.as_ref()?.number;
+        let ShortPath { key, text, values, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
+        *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
+        match statement {
+            ShortStatement::Text(sql) if parameterize(sql, text, values) => {}
+            ShortStatement::Text(_) => return None,
+            ShortStatement::Prepared { id, values: given } => {
+                let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
+                let is_here = prepared.under.database == self.current_database;
+                if !is_here
+                    || prepared.under.variables.differ_for_binding(&self.variables)
+                    || !is_small(&prepared.text, given.len())
+                    || prepared.text.contains("/*")
+                {
+                    return None;
+                }
+                text.clone_from(&prepared.text);
+                *values = given.to_vec();
+            }
+        }
+        key.clear();
+        key.extend_from_slice(&number.to_le_bytes());
+        for value in &*values {
+            key.push(class_of(value)?);
+        }
+        key.push(0);
+        key.extend_from_slice(text.as_bytes());
+        let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+        *epoch = shares.then(|| Epoch::of(&tables, &accounts));
+        match self.database.plans().get(key, &tables, &accounts) {
+            Some(Known::Plan(plan)) if reads_lock && !plan.locks_rows() => None,
+            Some(Known::Plan(plan)) => Some(FoundPlan::Plan(plan)),
+            Some(Known::Write(write)) => Some(FoundPlan::Write(write)),
+            Some(Known::General | Known::GeneralForNow) => None,
+            None => {
+                *is_unknown = true;
+                None
+            }
+        }
+    }
+
+    /// Returns true unless the session has turned the short path off, or its transaction can only be rolled back.
+    pub fn is_short_path_on(&mut self) -> bool {
+        self.settings().is_allowed && !self.transaction.is_half_undone()
+    }
+
+    /// Begins a statement.
+    pub fn begin_short(&self, statement: ShortStatement<'_>) -> Begun {
+        let text = match statement {
+            ShortStatement::Text(sql) => sql,
+            ShortStatement::Prepared { .. } => &self.short_path.text,
+        };
+        let slow_after = self.short_path.settings.as_ref().map_or(Duration::MAX, |s| s.slow_after);
+        self.process.begin_timed(text, slow_after)
+    }
+
+    /// Returns true if a statement takes the short path, as far as is known before it runs.
+    pub fn is_short(&mut self, sql: &str) -> bool {
+        let found = self.find_short(ShortStatement::Text(sql));
+        if found.is_none() {
+            self.learn_short_plan();
+        }
+        found.is_some() || self.find_short(ShortStatement::Text(sql)).is_some()
+    }
+}
+
+/// A letter for each type of values that plans are made for; `None` for others.
+fn class_of(value: &Value) -> Option<u8> {
+    match value {
+        Value::Int(_) => Some(b'i'),
+        Value::UInt(_) => Some(b'u'),
+        Value::Text(_) => Some(b't'),
+        _ => None,
+    }
+}

@@ -1,0 +1,249 @@
+//! What a statement asks of some tables that are joined.
+
+use super::groups::GroupTotal;
+use crate::short_path::{
+    parameter_places::{has_parameter, parameters_are_compared},
+    plan::{DEPTH_MAX, is_plain},
+};
+use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, TableDef};
+use muster_sql::Bound;
+use muster_types::SqlType;
+use std::{collections::HashMap, sync::Arc};
+
+/// Most tables.
+const TABLES_MAX: usize = 4;
+
+/// A table of the query.
+#[derive(Debug, Clone)]
+pub struct QueryTable {
+    pub def: Arc<TableDef>,
+    pub alias: String,
+    /// The query's columns, and their positions in the table.
+    pub columns: Vec<(ColId, usize)>,
+    /// The conditions of a LEFT JOIN, whose right side the table is. `None`: each row of the result has one of its
+    /// rows.
+    pub on: Option<Vec<Expr>>,
+    /// How many of the tables before it are on the left side of that.
+    pub after: usize,
+}
+
+/// Groups of rows.
+#[derive(Debug, Clone)]
+pub struct Grouping {
+    /// The columns that the groups are made by, with what they are.
+    pub by: Vec<(ColId, Expr)>,
+    pub aggregates: Vec<(ColId, AggregateCall)>,
+    pub having: Vec<Expr>,
+}
+
+/// What a statement asks: all expressions are over columns of the tables; those above a grouping over what that
+/// delivers.
+#[derive(Debug, Clone)]
+pub struct TableQuery {
+    pub tables: Vec<QueryTable>,
+    /// The conditions of WHERE and of inner joins.
+    pub filter: Vec<Expr>,
+    pub grouping: Option<Grouping>,
+    pub outputs: Vec<Expr>,
+    pub order: Vec<SortKey>,
+    pub offset: u64,
+    pub limit: Option<u64>,
+    pub columns: Columns,
+}
+
+impl TableQuery {
+    /// `None` if it is not a query that the short path knows.
+    pub fn of(bound: &Bound) -> Option<TableQuery> {
+        let mut reader = Reader {
+            query: TableQuery {
+                tables: Vec::new(),
+                filter: Vec::new(),
+                grouping: None,
+                outputs: Vec::new(),
+                order: Vec::new(),
+                offset: 0,
+                limit: None,
+                columns: bound.columns.clone(),
+            },
+            computed: HashMap::new(),
+            is_ordered: false,
+            is_limited: false,
+        };
+        reader.read(&bound.rel)?;
+        let outputs = bound.outputs.iter().map(|(id, _)| reader.expr(&Expr::Column(*id)));
+        let outputs = outputs.collect::<Option<Vec<_>>>()?;
+        let query = TableQuery { outputs, ..reader.query };
+        query.is_known().then_some(query)
+    }
+
+    /// Returns true if all expressions can be evaluated for all values of parameters.
+    fn is_known(&self) -> bool {
+        let ty = |id: ColId| self.columns.ty(id);
+        let conditions = self.filter.iter().chain(self.tables.iter().filter_map(|t| t.on.as_ref()).flatten());
+        let having = self.grouping.iter().flat_map(|g| &g.having);
+        let are_compared = conditions.clone().chain(having.clone()).all(|e| parameters_are_compared(e, &ty).is_some());
+        let computed = self.outputs.iter().chain(self.order.iter().map(|key| &key.expr));
+        let grouped = self
+            .grouping
+            .iter()
+            .flat_map(|g| g.by.iter().map(|(_, e)| e).chain(g.aggregates.iter().flat_map(|(_, call)| &call.args)));
+        let computed = computed.chain(grouped);
+        let are_summed = self.grouping.iter().flat_map(|g| &g.aggregates).all(|(_, call)| {
+            let types: Vec<SqlType> = call.args.iter().map(|arg| arg.ty(&self.columns)).collect();
+            GroupTotal::is_known(call, &types)
+        });
+        are_compared
+            && are_summed
+            && computed.clone().all(|e| !has_parameter(e))
+            && conditions.chain(having).chain(computed).all(|e| is_plain(e, DEPTH_MAX))
+    }
+}
+
+/// Reads a relation from its tables upward.
+struct Reader {
+    query: TableQuery,
+    /// What computed columns are.
+    computed: HashMap<ColId, Expr>,
+    is_ordered: bool,
+    is_limited: bool,
+}
+
+impl Reader {
+    /// The expression with what its columns are in their places.
+    fn expr(&self, expr: &Expr) -> Option<Expr> {
+        fn replace(expr: &mut Expr, computed: &HashMap<ColId, Expr>, depth: usize) -> Option<()> {
+            if depth == 0 {
+                return None;
+            }
+            if let Expr::Column(id) = expr {
+                if let Some(is) = computed.get(id) {
+                    *expr = is.clone();
+                }
+                return Some(());
+            }
+            expr.children_mut().into_iter().try_for_each(|child| replace(child, computed, depth - 1))
+        }
+        let mut expr = expr.clone();
+        replace(&mut expr, &self.computed, DEPTH_MAX)?;
+        Some(expr)
+    }
+
+    fn conjuncts(&self, predicates: &[Expr]) -> Option<Vec<Expr>> {
+        predicates.iter().cloned().flat_map(Expr::into_conjuncts).map(|e| self.expr(&e)).collect()
+    }
+
+    fn is_before_all(&self) -> bool {
+        self.query.grouping.is_none() && !self.is_ordered && !self.is_limited
+    }
+
+    fn read(&mut self, rel: &Rel) -> Option<()> {
+        match rel {
+            Rel::Get { .. } | Rel::Join { .. } => self.read_tables(rel),
+            Rel::Filter { input, predicates } => {
+                self.read(input)?;
+                if self.is_ordered || self.is_limited {
+                    return None;
+                }
+                let conditions = self.conjuncts(predicates)?;
+                match &mut self.query.grouping {
+                    Some(grouping) => grouping.having.extend(conditions),
+                    None => self.query.filter.extend(conditions),
+                }
+                Some(())
+            }
+            Rel::Project { input, exprs } => {
+                self.read(input)?;
+                self.project(exprs)
+            }
+            Rel::Aggregate { input, group, aggregates } => {
+                self.read(input)?;
+                if !self.is_before_all() || group.is_empty() && aggregates.is_empty() {
+                    return None;
+                }
+                let by = group.iter().map(|id| Some((*id, self.expr(&Expr::Column(*id))?)));
+                let by = by.collect::<Option<Vec<_>>>()?;
+                let calls = aggregates.iter().map(|(id, call)| {
+                    let args = call.args.iter().map(|arg| self.expr(arg)).collect::<Option<Vec<_>>>()?;
+                    Some((*id, AggregateCall { args, ..call.clone() }))
+                });
+                let aggregates = calls.collect::<Option<Vec<_>>>()?;
+                // From here on a column that groups are made by is what the grouping delivers.
+                self.computed.clear();
+                self.query.grouping = Some(Grouping { by, aggregates, having: Vec::new() });
+                Some(())
+            }
+            Rel::Sort { input, keys } => {
+                self.read(input)?;
+                if self.is_ordered || self.is_limited {
+                    return None;
+                }
+                self.is_ordered = true;
+                let key = |key: &SortKey| Some(SortKey { expr: self.expr(&key.expr)?, descending: key.descending });
+                self.query.order = keys.iter().map(key).collect::<Option<_>>()?;
+                Some(())
+            }
+            Rel::Limit { input, offset, count } => {
+                self.read(input)?;
+                if self.is_limited {
+                    return None;
+                }
+                self.is_limited = true;
+                (self.query.offset, self.query.limit) = (*offset, *count);
+                Some(())
+            }
+            Rel::Values { .. } | Rel::Union { .. } => None,
+        }
+    }
+
+    fn project(&mut self, exprs: &[(ColId, Expr)]) -> Option<()> {
+        let computed = exprs.iter().map(|(id, expr)| Some((*id, self.expr(expr)?)));
+        let computed = computed.collect::<Option<Vec<_>>>()?;
+        self.computed.extend(computed.into_iter().filter(|(id, expr)| !matches!(expr, Expr::Column(of) if of == id)));
+        Some(())
+    }
+
+    /// Reads what stands behind FROM.
+    fn read_tables(&mut self, rel: &Rel) -> Option<()> {
+        match rel {
+            Rel::Get { table, alias, columns, hints } => {
+                if !hints.is_empty() || table.id.is_virtual() || self.query.tables.len() == TABLES_MAX {
+                    return None;
+                }
+                let (def, alias, columns) = (table.clone(), alias.clone(), columns.clone());
+                let table = QueryTable { def, alias, columns, on: None, after: 0 };
+                self.query.tables.push(table);
+                Some(())
+            }
+            Rel::Filter { input, predicates } => {
+                self.read_tables(input)?;
+                let conditions = self.conjuncts(predicates)?;
+                self.query.filter.extend(conditions);
+                Some(())
+            }
+            Rel::Project { input, exprs } => {
+                self.read_tables(input)?;
+                self.project(exprs)
+            }
+            Rel::Join { kind: JoinKind::Inner, left, right, on, straight: false } => {
+                self.read_tables(left)?;
+                self.read_tables(right)?;
+                let conditions = self.conjuncts(on)?;
+                self.query.filter.extend(conditions);
+                Some(())
+            }
+            Rel::Join { kind: JoinKind::Left, left, right, on, straight: false } => {
+                self.read_tables(left)?;
+                let before = self.query.tables.len();
+                if !matches!(**right, Rel::Get { .. }) {
+                    return None;
+                }
+                self.read_tables(right)?;
+                let on = self.conjuncts(on)?;
+                let table = self.query.tables.last_mut()?;
+                (table.on, table.after) = (Some(on), before);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}

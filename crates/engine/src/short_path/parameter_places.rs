@@ -1,0 +1,44 @@
+//! Where parameters may stand in a statement that is planned for all values of their types.
+
+use muster_algebra::{ColId, Expr};
+use muster_types::SqlType;
+
+/// Parameters may stand for values only where all values of their type mean the same: on one side of a comparison whose
+/// other side is a column of the same kind, and in the list of an IN. `None` if one stands elsewhere.
+pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType) -> Option<()> {
+    match expr {
+        Expr::Compare { left, right, .. } => match (bare(left), bare(right)) {
+            (Expr::Column(id), Expr::Parameter { ty: other, .. })
+            | (Expr::Parameter { ty: other, .. }, Expr::Column(id)) => is_one_kind(ty(*id), *other).then_some(()),
+            _ => (!has_parameter(expr)).then_some(()),
+        },
+        Expr::InList { arg, list, .. } => match bare(arg) {
+            Expr::Column(id) => list.iter().try_for_each(|member| match bare(member) {
+                Expr::Parameter { ty: other, .. } => is_one_kind(ty(*id), *other).then_some(()),
+                member => (!has_parameter(member)).then_some(()),
+            }),
+            _ => (!has_parameter(expr)).then_some(()),
+        },
+        Expr::Logic { args, .. } => args.iter().try_for_each(|arg| parameters_are_compared(arg, ty)),
+        Expr::Not(arg) => parameters_are_compared(arg, ty),
+        other => (!has_parameter(other)).then_some(()),
+    }
+}
+
+/// Returns true if there is a parameter in the expression.
+pub(super) fn has_parameter(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| found |= matches!(e, Expr::Parameter { .. }));
+    found
+}
+
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast { arg, .. } => arg,
+        other => other,
+    }
+}
+
+fn is_one_kind(column: SqlType, parameter: SqlType) -> bool {
+    column.is_integer() && parameter.is_integer() || column.is_text() && parameter.is_text()
+}
