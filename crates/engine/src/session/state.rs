@@ -14,7 +14,7 @@ use crate::{
     statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
-    variables::{OF_BINDING, Variables},
+    variables::{self, OF_BINDING, Variables},
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
@@ -220,8 +220,7 @@ impl SessionState {
         binding: Variables,
     ) -> StatementContext {
         let settings = variables.settings();
-        let time_zone = settings.time_zone;
-        let now_utc_micros = settings.timestamp_micros.unwrap_or_else(now_utc_micros);
+        let clock = self.clock(settings);
         self.process.has_said_insert_id.store(false, Relaxed);
         let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
         self.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
@@ -237,7 +236,7 @@ impl SessionState {
             },
             rights: self.rights(),
             diagnostics: self.diagnostics.clone(),
-            clock: Clock { started: self.process.began(), now_utc_micros, time_zone, deadline: Default::default() },
+            clock,
             process: self.process.clone(),
             cancel,
             virtual_tables: &InformationSchema,
@@ -245,6 +244,16 @@ impl SessionState {
             in_place: false,
             view: Mutex::default(),
             filled_table: OnceLock::new(),
+        }
+    }
+
+    /// The time of the statement that has begun.
+    pub fn clock(&self, settings: &variables::Settings) -> Clock {
+        Clock {
+            started: self.process.began(),
+            now_utc_micros: settings.timestamp_micros.unwrap_or_else(now_utc_micros),
+            time_zone: settings.time_zone,
+            deadline: Default::default(),
         }
     }
 }

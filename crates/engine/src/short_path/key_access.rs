@@ -360,6 +360,7 @@ impl Conditions<'_> {
             | Expr::Parameter { ty, .. }
             | Expr::Cast { ty, .. }
             | Expr::Negate { ty, .. }
+            | Expr::Call { ty, .. }
             | Expr::Arithmetic { ty, .. } => Some(*ty),
             _ => None,
         }

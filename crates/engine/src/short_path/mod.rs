@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   text -> parameterize -> key of the cache                          parameters.rs
+//!        -> values of the moment: NOW()                                 moments.rs
 //!        -> PlanCache: a plan, or "not here"                          cache.rs
 //!   first time: bound statement -> ShortPlan                          plan.rs
 //!               conditions -> KeyAccess: ranges of an index           key_access.rs
@@ -20,6 +21,7 @@ mod cache;
 mod constant;
 mod direct;
 mod key_access;
+mod moments;
 mod nested;
 mod parameter_places;
 mod parameters;
@@ -33,8 +35,9 @@ mod write;
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
 pub use key_access::KeyAccess;
+pub use moments::{FIRST_MOMENT, Moment, with_moments};
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
-pub use parameters::{is_small, parameterize};
+pub use parameters::{add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop};
 pub use search::{RowSearch, scan_of};

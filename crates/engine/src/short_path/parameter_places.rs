@@ -1,5 +1,6 @@
 //! Where parameters may stand in a statement that is planned for all values of their types.
 
+use super::moments::FIRST_MOMENT;
 use muster_algebra::{ColId, Expr};
 use muster_types::SqlType;
 
@@ -25,10 +26,11 @@ pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType
     }
 }
 
-/// Returns true if there is a parameter in the expression.
+/// Returns true if there is a parameter in the expression. Those that are values of the moment have the type that the
+/// value itself has when it is bound, so they may stand anywhere.
 pub(super) fn has_parameter(expr: &Expr) -> bool {
     let mut found = false;
-    expr.visit(&mut |e| found |= matches!(e, Expr::Parameter { .. }));
+    expr.visit(&mut |e| found |= matches!(e, Expr::Parameter { index, .. } if *index < FIRST_MOMENT));
     found
 }
 
@@ -40,5 +42,10 @@ fn bare(expr: &Expr) -> &Expr {
 }
 
 fn is_one_kind(column: SqlType, parameter: SqlType) -> bool {
-    column.is_integer() && parameter.is_integer() || column.is_text() && parameter.is_text()
+    let is_exact = |ty: SqlType| ty.is_integer() || matches!(ty, SqlType::Decimal { .. });
+    match (column, parameter) {
+        (SqlType::Date, SqlType::Date) => true,
+        (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::DateTime { .. }) => true,
+        _ => is_exact(column) && is_exact(parameter) || column.is_text() && parameter.is_text(),
+    }
 }

@@ -1,19 +1,20 @@
 //! The literals of a statement as its parameters, so that statements which differ in literals only share a plan.
 
-use muster_types::Value;
+use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 
 /// Longer statements are not looked at.
 const TEXT_BYTES_MAX: usize = 1024;
 /// Statements with more values are not looked at.
-const VALUES_MAX: usize = 32;
-/// An integer of so many digits is a BIGINT, whatever digits they are.
-const INTEGER_DIGITS_MAX: usize = 18;
+pub const VALUES_MAX: usize = 32;
+/// An integer of so many digits is a BIGINT, whatever digits they are; decimals of so many are of one type, too.
+const DIGITS_MAX: usize = 18;
 
 /// What may stand before a literal that is taken for a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// `=`, `<`, `>`, BETWEEN, AND; in an INSERT also what stands before each value.
-    Comparison,
+    /// `=`, `<`, `>`, BETWEEN, AND; in the list of an IN and in an INSERT also what stands before each value, in what
+    /// an UPDATE sets also `+`, `-` and `*`.
+    Value,
     Other,
 }
 
@@ -50,81 +51,183 @@ pub fn is_small(text: &str, values: usize) -> bool {
     text.len() <= TEXT_BYTES_MAX && values <= VALUES_MAX
 }
 
-/// Writes the statement into `text` with a `?` for each integer and each string that something behind WHERE is compared
+/// Adds the class of a value to the key of its statement: a plan is good for all values of a class. `None` for values
+/// that no plan is made for.
+pub fn add_class(value: &Value, key: &mut Vec<u8>) -> Option<()> {
+    let class = match value {
+        Value::Null => b'n',
+        Value::Int(_) => b'i',
+        Value::UInt(_) => b'u',
+        Value::Decimal(decimal) => {
+            key.push(b'd');
+            is_short(*decimal).then_some(decimal.scale)?
+        }
+        Value::Double(_) => b'f',
+        Value::Text(_) => b't',
+        Value::Date(_) => b'D',
+        Value::DateTime(_) => b'M',
+        _ => return None,
+    };
+    key.push(class);
+    Some(())
+}
+
+/// The type of a parameter with values of the class of this one.
+pub fn type_of(value: &Value, collation: Collation) -> SqlType {
+    match value {
+        Value::Null => SqlType::Null,
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        Value::Decimal(decimal) => SqlType::Decimal { precision: DIGITS_MAX as u8, scale: decimal.scale },
+        Value::Double(_) => SqlType::Double,
+        Value::Date(_) => SqlType::Date,
+        Value::DateTime(_) => SqlType::DateTime { fsp: 6 },
+        _ => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation },
+    }
+}
+
+fn is_short(decimal: Decimal) -> bool {
+    decimal.scale as usize <= DIGITS_MAX && decimal.fits(DIGITS_MAX as u8)
+}
+
+/// Writes the statement into `text` with a `?` for each number and each string that something behind WHERE is compared
 /// with, or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names,
 /// positions or limits, and stay. Returns false for what is none of these statements or cannot be told apart at a
-/// glance: comments, quotes inside of strings, user variables, several statements.
-pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bool {
+/// glance: comments, double quotes, user variables, several statements.
+pub fn parameterize(sql: &str, modes: SqlModes, text: &mut String, values: &mut Vec<Value>) -> bool {
     text.clear();
     values.clear();
     let sql = sql.trim_ascii();
-    let bytes = sql.as_bytes();
     let Some(verb) = Verb::of(sql).filter(|_| sql.len() <= TEXT_BYTES_MAX) else { return false };
-    let (mut at, mut before, mut has_values) = (0, Before::Other, false);
-    while let Some(&byte) = bytes.get(at) {
-        let end = match byte {
-            b' ' | b'\t' | b'\n' | b'\r' => at + 1,
-            b'\'' => {
-                let Some(end) = end_of_string(bytes, at) else { return false };
-                if has_values && before == Before::Comparison {
-                    values.push(Value::Text(sql[at + 1..end - 1].to_owned()));
-                    text.push('?');
-                    (at, before) = (end, Before::Other);
-                    continue;
-                }
-                before = Before::Other;
-                end
+    let mut reader = Reader { sql, modes, verb, before: Before::Other, has_values: false, place: Place::Elsewhere };
+    let mut at = 0;
+    while at < sql.len() {
+        let Some(Piece { end, value }) = reader.piece(at) else { return false };
+        match value {
+            Some(value) => {
+                values.push(value);
+                text.push('?');
             }
-            b'0'..=b'9' => {
-                let end = end_of_word(bytes, at);
-                let digits = &sql[at..end];
-                let whole = digits.len() <= INTEGER_DIGITS_MAX && bytes.get(end) != Some(&b'.');
-                if has_values
-                    && before == Before::Comparison
-                    && whole
-                    && let Ok(integer) = digits.parse()
-                {
-                    values.push(Value::Int(integer));
-                    text.push('?');
-                    (at, before) = (end, Before::Other);
-                    continue;
-                }
-                before = Before::Other;
-                end
-            }
-            b'`' => {
-                let Some(length) = bytes[at + 1..].iter().position(|b| *b == b'`') else { return false };
-                before = Before::Other;
-                at + length + 2
-            }
-            b'=' | b'<' | b'>' => {
-                before = Before::Comparison;
-                at + 1
-            }
-            b'(' | b',' if verb == Verb::Insert => {
-                before = Before::Comparison;
-                at + 1
-            }
-            b'?' | b'@' | b'#' | b';' | b'"' | b'\\' => return false,
-            b'-' if bytes.get(at + 1) == Some(&b'-') => return false,
-            b'/' if bytes.get(at + 1) == Some(&b'*') => return false,
-            _ if is_of_word(byte) => {
-                let end = end_of_word(bytes, at);
-                let word = &sql[at..end];
-                has_values |= verb.has_values_behind(word);
-                let compares = word.eq_ignore_ascii_case("BETWEEN") || word.eq_ignore_ascii_case("AND");
-                before = if compares { Before::Comparison } else { Before::Other };
-                end
-            }
-            _ => {
-                before = Before::Other;
-                at + 1
-            }
-        };
-        text.push_str(&sql[at..end]);
+            None => text.push_str(&sql[at..end]),
+        }
         at = end;
     }
     is_small(text, values.len())
+}
+
+/// Where in a statement a piece stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// What an UPDATE puts into columns.
+    Set,
+    /// Behind the word IN, and in its list.
+    In,
+    Elsewhere,
+}
+
+/// A piece of a text up to `end`, with its value if it is a parameter.
+struct Piece {
+    end: usize,
+    value: Option<Value>,
+}
+
+/// Reads a statement piece by piece.
+struct Reader<'a> {
+    sql: &'a str,
+    modes: SqlModes,
+    verb: Verb,
+    before: Before,
+    /// True behind the word that values stand behind.
+    has_values: bool,
+    place: Place,
+}
+
+impl Reader<'_> {
+    /// The piece that begins at `at`; `None` if it cannot be told what it is.
+    fn piece(&mut self, at: usize) -> Option<Piece> {
+        let bytes = self.sql.as_bytes();
+        let byte = bytes[at];
+        let next = bytes.get(at + 1).copied();
+        let is_value = self.has_values && self.before == Before::Value;
+        let mut value = None;
+        let (end, before) = match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => (at + 1, self.before),
+            b'\'' => {
+                let end = self.end_of_string(at)?;
+                if is_value {
+                    value = Some(Value::Text(self.string(at, end)?));
+                }
+                (end, Before::Other)
+            }
+            b'0'..=b'9' => {
+                let end = end_of_number(bytes, at);
+                value = number(&self.sql[at..end]).filter(|_| is_value);
+                (end, Before::Other)
+            }
+            b'-' if is_value && next.is_some_and(|b| b.is_ascii_digit()) => {
+                let end = end_of_number(bytes, at + 1);
+                value = number(&self.sql[at..end]);
+                (end, Before::Other)
+            }
+            b'`' => {
+                let length = bytes[at + 1..].iter().position(|b| *b == b'`')?;
+                (at + length + 2, Before::Other)
+            }
+            b'=' | b'<' | b'>' => (at + 1, Before::Value),
+            b'?' | b'@' | b'#' | b';' | b'"' | b'\\' => return None,
+            b'-' if next == Some(b'-') => return None,
+            b'/' if next == Some(b'*') => return None,
+            b'(' | b',' if self.verb == Verb::Insert || self.place == Place::In => (at + 1, Before::Value),
+            b'+' | b'-' | b'*' if self.place == Place::Set => (at + 1, Before::Value),
+            _ if is_of_word(byte) => {
+                let end = end_of_word(bytes, at);
+                let before = self.word(&self.sql[at..end]);
+                (end, before)
+            }
+            b')' if self.place == Place::In => {
+                self.place = Place::Elsewhere;
+                (at + 1, Before::Other)
+            }
+            _ => (at + 1, Before::Other),
+        };
+        self.before = before;
+        Some(Piece { end, value })
+    }
+
+    /// What a word means for what stands behind it.
+    fn word(&mut self, word: &str) -> Before {
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        self.has_values |= self.verb.has_values_behind(word);
+        self.place = match self.place {
+            _ if is("IN") => Place::In,
+            _ if is("SET") && self.verb == Verb::Update => Place::Set,
+            Place::Set if !is("WHERE") => Place::Set,
+            _ => Place::Elsewhere,
+        };
+        if is("BETWEEN") || is("AND") { Before::Value } else { Before::Other }
+    }
+
+    /// The position behind the string that begins at `at`; `None` if it has no end.
+    fn end_of_string(&self, at: usize) -> Option<usize> {
+        let bytes = self.sql.as_bytes();
+        let mut end = at + 1;
+        loop {
+            match bytes.get(end)? {
+                b'\\' if !self.modes.has(SqlModes::NO_BACKSLASH_ESCAPES) => end += 2,
+                b'\'' if bytes.get(end + 1) == Some(&b'\'') => end += 2,
+                b'\'' => return Some(end + 1),
+                _ => end += 1,
+            }
+        }
+    }
+
+    fn string(&self, at: usize, end: usize) -> Option<String> {
+        let inner = &self.sql[at + 1..end - 1];
+        match inner.bytes().any(|b| matches!(b, b'\\' | b'\'')) {
+            true => muster_sql::literal_text(&self.sql[at..end], self.modes),
+            false => Some(inner.to_owned()),
+        }
+    }
 }
 
 fn is_of_word(byte: u8) -> bool {
@@ -135,11 +238,24 @@ fn end_of_word(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|b| !is_of_word(*b)).map_or(bytes.len(), |length| at + length)
 }
 
-/// The position behind the string that begins at `at`; `None` if there are quotes or backslashes in it.
-fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
-    let length = bytes[at + 1..].iter().position(|b| matches!(b, b'\'' | b'\\'))?;
-    let end = at + length + 2;
-    (bytes[end - 1] == b'\'' && bytes.get(end) != Some(&b'\'')).then_some(end)
+/// The position behind digits, a point and digits; or behind all that could go on with them.
+fn end_of_number(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().position(|b| !is_of_word(*b) && *b != b'.').map_or(bytes.len(), |length| at + length)
+}
+
+/// The value of a literal that is a number of few digits, with or without a point.
+fn number(literal: &str) -> Option<Value> {
+    if literal.len() > DIGITS_MAX {
+        return None;
+    }
+    match literal.split_once('.') {
+        None => literal.parse().ok().map(Value::Int),
+        Some((whole, fraction)) if !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit()) => {
+            let unscaled = format!("{whole}{fraction}").parse().ok()?;
+            Some(Value::Decimal(Decimal::new(unscaled, fraction.len() as u8)))
+        }
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,10 +266,11 @@ mod tests {
     fn literals_that_something_is_compared_with_are_parameters() {
         let parameters = |sql: &str| {
             let (mut text, mut values) = (String::new(), Vec::new());
-            parameterize(sql, &mut text, &mut values).then_some((text, values))
+            parameterize(sql, SqlModes::NONE, &mut text, &mut values).then_some((text, values))
         };
         let some = |text: &str, values: Vec<Value>| Some((text.to_owned(), values));
         let text = |s: &str| Value::Text(s.to_owned());
+        let decimal = |unscaled, scale| Value::Decimal(Decimal::new(unscaled, scale));
         assert_eq!(
             parameters("select 1, 'x' from t where id=5 and `a'b` = 'it' and c between 1 and 20 order by 2 limit 3 "),
             some(
@@ -163,36 +280,70 @@ mod tests {
         );
         assert_eq!(
             parameters("update t2 set a = a+1, b=7, c = 'x' where id = 3"),
-            some("update t2 set a = a+1, b=?, c = ? where id = ?", vec![Value::Int(7), text("x"), Value::Int(3)])
+            some(
+                "update t2 set a = a+?, b=?, c = ? where id = ?",
+                vec![Value::Int(1), Value::Int(7), text("x"), Value::Int(3)]
+            )
         );
         assert_eq!(
-            parameters("INSERT INTO t (a, b) VALUES (1, 'x', NULL, -2, 1.5)"),
-            some("INSERT INTO t (a, b) VALUES (?, ?, NULL, -2, 1.5)", vec![Value::Int(1), text("x")])
+            parameters("INSERT INTO t (a, b) VALUES (1, 'x', NULL, -2, 1.5, 3-4, 'it''s', 'a\\n\\'')"),
+            some(
+                "INSERT INTO t (a, b) VALUES (?, ?, NULL, ?, ?, ?-4, ?, ?)",
+                vec![
+                    Value::Int(1),
+                    text("x"),
+                    Value::Int(-2),
+                    decimal(15, 1),
+                    Value::Int(3),
+                    text("it's"),
+                    text("a\n'")
+                ]
+            )
+        );
+        assert_eq!(
+            parameters("SELECT a FROM t WHERE a = -5 AND b in (1, -2.50 ,'x') AND c = 5.5 ORDER BY FIELD(a, 1, 2)"),
+            some(
+                "SELECT a FROM t WHERE a = ? AND b in (?, ? ,?) AND c = ? ORDER BY FIELD(a, 1, 2)",
+                vec![Value::Int(-5), Value::Int(1), decimal(-250, 2), text("x"), decimal(55, 1)]
+            )
+        );
+        assert_eq!(
+            parameters("UPDATE t SET a = a - -1, b = b*2.5 - 3, c = 1 WHERE a - 1 = 2"),
+            some(
+                "UPDATE t SET a = a - ?, b = b*? - ?, c = ? WHERE a - 1 = ?",
+                vec![Value::Int(-1), decimal(25, 1), Value::Int(3), Value::Int(1), Value::Int(2)]
+            )
         );
         assert_eq!(
             parameters("DELETE FROM t WHERE id=5 LIMIT 1"),
             some("DELETE FROM t WHERE id=? LIMIT 1", vec![Value::Int(5)])
         );
+    }
+
+    #[test]
+    fn other_literals_stay_and_other_statements_are_left_alone() {
+        let parameters = |sql: &str| {
+            let (mut text, mut values) = (String::new(), Vec::new());
+            parameterize(sql, SqlModes::NONE, &mut text, &mut values).then_some((text, values))
+        };
         for same in [
-            "SELECT a FROM t WHERE a = 5.5",
             "SELECT a FROM t WHERE a = 1e3",
             "SELECT a FROM t WHERE a = 0x1F",
-            "SELECT a FROM t WHERE a = -5",
             "SELECT a FROM t WHERE a = _latin1'x'",
             "SELECT a FROM t WHERE a = DATE '2001-01-01'",
             "SELECT a FROM t WHERE a = 1234567890123456789",
-            "SELECT a FROM t WHERE a IN (1, 2)",
             "SELECT a = 5 FROM t",
+            "SELECT a FROM t WHERE a = 5.",
+            "SELECT a FROM t WHERE a = - 5",
+            "SELECT a FROM t WHERE a IN (SELECT f(1, 2))",
         ] {
-            assert_eq!(parameters(same), some(same, vec![]));
+            assert_eq!(parameters(same), Some((same.to_owned(), vec![])));
         }
         for not in [
             "REPLACE INTO t VALUES (1)",
             "SELECT 1; SELECT 2",
             "SELECT /*+ NO_ICP(t) */ a FROM t WHERE a = 1",
             "SELECT a FROM t WHERE a = 1 -- x",
-            "SELECT a FROM t WHERE a = 'it''s'",
-            "SELECT a FROM t WHERE a = 'it\\'s'",
             "SELECT a FROM t WHERE a = 'open",
             "SELECT a FROM t WHERE a = @a",
             "SELECT a FROM t WHERE a = ?",

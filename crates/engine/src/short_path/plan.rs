@@ -10,6 +10,7 @@ use crate::ColumnInfo;
 use muster_algebra::{Expr, TableId};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
+use muster_sql::MomentValue;
 use muster_storage::counters::Counter;
 
 /// Expressions are evaluated on the stack of a connection, so they must not be nested deeply.
@@ -24,6 +25,8 @@ pub struct General {
     pub cost_ms: f64,
     /// True if it fetches rows in the order of their keys.
     pub in_key_order: bool,
+    /// Its parameters behind those of its text.
+    pub moments: Vec<MomentValue>,
 }
 
 /// How the rows are come by.
@@ -51,6 +54,11 @@ impl ShortPlan {
     /// The tables that the plan reads, and the views that they are read through.
     pub fn used(&self) -> &[TableId] {
         &self.general.used
+    }
+
+    /// The parameters behind those of the statement's text.
+    pub fn moments(&self) -> &[MomentValue] {
+        &self.general.moments
     }
 
     /// Returns true if the plan locks the rows that it reads.

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{command_counters::Command, tables::TableSet};
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
-use muster_sql::bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Surroundings};
+use muster_sql::{
+    MomentValue,
+    bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Surroundings},
+};
 use muster_storage::Table;
 use muster_types::{KeyRange, SqlType, Value};
 use std::sync::{Arc, Weak};
@@ -34,11 +37,17 @@ pub struct ShortWrite {
     tables: Weak<TableSet>,
     /// What it is counted as.
     command: Command,
+    /// Its parameters behind those of its text.
+    moments: Vec<MomentValue>,
 }
 
 impl ShortWrite {
-    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command) -> ShortWrite {
-        ShortWrite { change, tables: Arc::downgrade(tables), command }
+    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, moments: Vec<MomentValue>) -> ShortWrite {
+        ShortWrite { change, tables: Arc::downgrade(tables), command, moments }
+    }
+
+    pub fn moments(&self) -> &[MomentValue] {
+        &self.moments
     }
 
     pub fn change(&self) -> &ShortChange {
@@ -147,6 +156,7 @@ fn is_short_value(value: &NewValue) -> bool {
 fn has_plain_parameters(expr: &Expr) -> bool {
     let is_exact = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::Decimal { .. });
     match expr {
+        Expr::Parameter { .. } if !has_parameter(expr) => true,
         Expr::Parameter { ty, .. } => is_exact(ty),
         Expr::Cast { arg, ty } if is_exact(ty) => has_plain_parameters(arg),
         Expr::Arithmetic { op: ArithmeticOp::Add | ArithmeticOp::Sub | ArithmeticOp::Mul, left, right, ty } => {

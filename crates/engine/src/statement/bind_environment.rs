@@ -2,20 +2,37 @@
 
 use super::{StatementContext, StatementTables};
 use crate::{accounts::Privilege, variables::OF_BINDING};
-use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
+use muster_sql::{BindEnv, MomentValue, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
-use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
+use std::{
+    cell::{Cell, RefCell},
+    sync::atomic::Ordering::Relaxed,
+};
 
 /// A statement's context as the binder asks it.
 pub struct BindEnvironment<'a> {
     context: &'a StatementContext,
     /// Somebody has asked for a value that may be another one for the next statement.
     is_of_the_moment: Cell<bool>,
+    /// In a statement that is bound for all executions: the values that become parameters then, the first of which has
+    /// this number.
+    moments: Option<(usize, RefCell<Vec<MomentValue>>)>,
 }
 
 impl<'a> BindEnvironment<'a> {
     pub fn new(context: &'a StatementContext) -> BindEnvironment<'a> {
-        BindEnvironment { context, is_of_the_moment: Cell::new(false) }
+        BindEnvironment { context, is_of_the_moment: Cell::new(false), moments: None }
+    }
+
+    /// For a statement that is bound for all executions: values of the moment become parameters, the first of which
+    /// has the number `first`.
+    pub fn for_all_moments(context: &'a StatementContext, first: usize) -> BindEnvironment<'a> {
+        BindEnvironment { moments: Some((first, RefCell::default())), ..BindEnvironment::new(context) }
+    }
+
+    /// The values of the moment that have become parameters.
+    pub fn moments(&self) -> Vec<MomentValue> {
+        self.moments.as_ref().map_or_else(Vec::new, |(_, values)| values.borrow().clone())
     }
 
     /// Returns true if the bound statement holds values of the session or of the time, so that it does not serve again.
@@ -71,6 +88,19 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn utc_datetime(&self) -> i64 {
         self.of_the_moment().clock.utc_datetime()
+    }
+
+    fn moment_parameter(&self, value: MomentValue) -> Option<usize> {
+        let (first, values) = self.moments.as_ref()?;
+        let mut values = values.borrow_mut();
+        let known = values.iter().position(|known| *known == value);
+        Some(
+            first
+                + known.unwrap_or_else(|| {
+                    values.push(value);
+                    values.len() - 1
+                }),
+        )
     }
 
     fn date_modes(&self) -> DateModes {

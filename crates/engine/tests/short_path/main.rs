@@ -7,6 +7,7 @@ mod fixture;
 mod random_data;
 
 mod data;
+mod joins;
 mod limits;
 mod plans;
 mod random;

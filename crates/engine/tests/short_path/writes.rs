@@ -59,7 +59,33 @@ fn value(random: &mut Random) -> String {
 fn statement(random: &mut Random) -> String {
     let (i, j, v, w) = (integer(random), random.below(6), value(random), value(random));
     let ignore = if random.one_in(8) { "IGNORE " } else { "" };
-    match random.below(18) {
+    let (low, number) = (random.below(40), random.pick(&["1.5", "-2.25", "0.005", "1000.5", "-7", "3"]));
+    let range = match random.below(6) {
+        0 => format!("id BETWEEN {low} AND {}", low + random.below(9)),
+        1 => format!("id IN ({i}, {j}, {})", random.below(40)),
+        2 => format!("id > {low} AND k <> {j}"),
+        3 => format!("k = {j}"),
+        4 => format!("k < {j} AND y IS NULL"),
+        _ => format!("c IN ({}, {})", text(random), text(random)),
+    };
+    let end = match random.below(4) {
+        0 => format!(" ORDER BY id DESC LIMIT {j}"),
+        1 => format!(" ORDER BY k, id LIMIT {j}"),
+        _ => String::new(),
+    };
+    match random.below(30) {
+        18 => format!("UPDATE {ignore}a SET k = k + {number}, y = {j} WHERE {range}{end}"),
+        19 => format!("UPDATE {ignore}a SET k = {number} - k * {j} WHERE {range}{end}"),
+        20 => format!("DELETE FROM a WHERE {range}{end}"),
+        21 => format!("DELETE FROM b WHERE z = {j} AND d < {number}"),
+        22 => format!("UPDATE b SET d = d + {number}, f = {number} * d WHERE z = {j} AND x BETWEEN {low} AND {i}"),
+        23 => format!("UPDATE {ignore}b SET e = NOW(), n = NOW(3), s = {v} WHERE z = {j}"),
+        24 => format!("INSERT {ignore}INTO b (x, z, n, d, e) VALUES ({i}, {j}, NOW(), {number}, CURDATE())"),
+        25 => format!("UPDATE a SET t = NOW(), k = LAST_INSERT_ID() WHERE {range}"),
+        26 => format!("DELETE FROM b WHERE z IN ({j}, 3) AND n < NOW() - INTERVAL {j} SECOND"),
+        27 => format!("UPDATE b SET s = 'it''s \\n {j}', g = {number} WHERE d = {number} OR z = {j} AND x = {i}"),
+        28 => format!("UPDATE a SET c = CONCAT(c, {j}), k = ABS(k - {number}) WHERE {range}"),
+        29 => format!("SET timestamp = {}.25", 1_700_000_000 + random.below(100)),
         0 => format!("INSERT {ignore}INTO a VALUES ({i}, {v}, {w}, {j}, NULL)"),
         1 => format!("INSERT {ignore}INTO a (c, k) VALUES ({v}, {w})"),
         2 => format!("INSERT {ignore}INTO a SET k = {v}, id = {i}"),
@@ -115,7 +141,7 @@ async fn told(session: &mut Session, sql: &str) -> String {
 async fn state(session: &mut Session) -> Vec<Vec<String>> {
     let mut all = rows(session, "SELECT LAST_INSERT_ID(), ROW_COUNT(), @@warning_count").await.unwrap();
     for query in
-        ["SELECT id, k, c, y FROM a", "SELECT x, z, d, f, e, s, g FROM b", "SELECT * FROM h", "SELECT * FROM w"]
+        ["SELECT id, k, c, y, t FROM a", "SELECT x, z, d, f, e, s, g, n FROM b", "SELECT * FROM h", "SELECT * FROM w"]
     {
         let mut found = rows(session, query).await.unwrap();
         found.sort_unstable();
@@ -136,6 +162,7 @@ async fn random_changes_do_what_they_do_on_the_general_path() {
         general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
         for session in [&mut short, &mut general] {
             session.set_counts_found_rows(seed % 2 == 1);
+            session.execute("SET timestamp = 1700000000.5").await.unwrap();
         }
         let mut random = Random::new(1000 + seed);
         let mut before = Vec::new();
@@ -177,6 +204,7 @@ async fn changes_of_few_rows_take_the_short_path() {
         "UPDATE b SET d = 1.5 WHERE x = 1 AND z = 2",
         "DELETE FROM a WHERE id = 99",
         "DELETE FROM w WHERE s = 'x'",
+        "UPDATE a SET t = NOW() WHERE id = 1",
         "UPDATE a SET k = 1 WHERE id > 1",
         "UPDATE a SET k = 1 WHERE id = 1 AND k = 2",
         "UPDATE a SET k = 1 WHERE id = 1 LIMIT 1",
@@ -189,7 +217,6 @@ async fn changes_of_few_rows_take_the_short_path() {
         "REPLACE INTO a (id, k) VALUES (1, 5)",
         "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
         "UPDATE a SET k = 1 WHERE id = '1'",
-        "UPDATE a SET t = NOW() WHERE id = 1",
         "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
         "DELETE FROM a WHERE c = 'x'",
     ] {

@@ -85,6 +85,11 @@ pub trait SessionValues {
     fn time_zone(&self) -> TimeZone {
         TimeZone::UTC
     }
+    /// The number of the parameter that such a value is in a statement that is bound once for all executions. `None`:
+    /// the value itself is bound.
+    fn moment_parameter(&self, _value: MomentValue) -> Option<usize> {
+        None
+    }
     /// `user@host` as the client gave them.
     fn user(&self) -> String;
     /// `user@host` of the account (CURRENT_USER()).
@@ -125,6 +130,17 @@ pub trait SessionValues {
     fn only_full_group_by(&self) -> bool {
         self.sql_modes().has(SqlModes::ONLY_FULL_GROUP_BY)
     }
+}
+
+/// A value that is another one at each execution of a statement that is bound once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MomentValue {
+    /// NOW(fsp).
+    Now { fsp: u8 },
+    /// CURDATE().
+    Today,
+    /// LAST_INSERT_ID().
+    LastInsertId,
 }
 
 /// All that binding looks at besides the statement.

@@ -105,6 +105,12 @@ pub(crate) fn first_of_literals(written: &str, modes: SqlModes) -> Option<String
     String::from_utf8(literal).ok().filter(|_| has_more)
 }
 
+/// The text of a quoted literal, with its quotes; `None` if it is not ended.
+pub fn literal_text(literal: &str, modes: SqlModes) -> Option<String> {
+    let quote = *literal.as_bytes().first()?;
+    String::from_utf8(unescape(literal.as_bytes(), scan::has_escapes(quote, modes))?).ok()
+}
+
 /// The introducer of a character set that the text ends with: `_latin1`.
 fn introducer(before: &[u8]) -> Option<&[u8]> {
     let before = before.trim_ascii_end();

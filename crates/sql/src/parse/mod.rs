@@ -53,7 +53,7 @@ mod transaction;
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
 pub(crate) use encoding::first_of_literals;
-pub use encoding::statement_text;
+pub use encoding::{literal_text, statement_text};
 pub use footprint::footprint;
 pub(crate) use function_words::is_function_word;
 pub use reserved::is_reserved;

@@ -7,7 +7,7 @@ use crate::{
     command_counters::Command,
     dml::{self, InPlace},
     session::{Session, state::SessionState, statement::Begun},
-    short_path::ShortWrite,
+    short_path::{ShortWrite, with_moments},
     threads::{self, panic_error},
     waiting,
 };
@@ -141,7 +141,8 @@ impl SessionState {
             true => self.context(cancel.clone(), self.variables.clone()),
             false => self.context_in_place(cancel.clone()),
         };
-        dml::change_in_place(&context, write, self.short_path.values())
+        let values = with_moments(self.short_path.values(), write.moments(), || self.moment_at(&context.clock));
+        dml::change_in_place(&context, write, &values)
     }
 
     /// Ends a statement and counts it.

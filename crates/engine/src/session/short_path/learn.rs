@@ -6,8 +6,8 @@ use crate::{
     command_counters::Command,
     dml,
     short_path::{
-        DirectPlan, Epoch, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan, ShortWrite,
-        TableQuery, Way, scan_of,
+        DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
+        ShortWrite, TableQuery, Way, scan_of, type_of,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
 };
@@ -17,7 +17,7 @@ use muster_sql::{
     Locking, Parameters, Statement,
     bind::{ChangeTarget, Search, Surroundings, bind_delete, bind_insert, bind_update},
 };
-use muster_types::{Collation, KeyRange, Result, SqlType, TextKind, Value};
+use muster_types::{Collation, KeyRange, Result, SqlType};
 use std::sync::Arc;
 
 /// A statement whose general plan costs more milliseconds is not run where it arrives.
@@ -42,16 +42,8 @@ impl SessionState {
 
     /// The types that the statement is bound with.
     fn parameter_types(&self) -> Vec<SqlType> {
-        let ShortPathValues { values, collation } = self.short_path_values();
-        values.iter().map(|value| type_of(value, collation)).collect()
-    }
-
-    fn short_path_values(&self) -> ShortPathValues<'_> {
-        let settings = self.short_path.settings.as_ref();
-        ShortPathValues {
-            values: &self.short_path.values,
-            collation: settings.map_or(Collation::DEFAULT, |s| s.collation),
-        }
+        let collation = self.short_path.settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
+        self.short_path.values.iter().map(|value| type_of(value, collation)).collect()
     }
 
     fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
@@ -63,7 +55,7 @@ impl SessionState {
             return Ok(Known::General);
         };
         let types = self.parameter_types();
-        let environment = BindEnvironment::new(context);
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let bound = muster_sql::bind_query(&query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
             return Ok(Known::General);
@@ -87,6 +79,7 @@ impl SessionState {
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order,
+            moments: environment.moments(),
         };
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -103,9 +96,10 @@ impl SessionState {
         if !Arc::ptr_eq(to_change.set(), tables.set()) {
             return Ok(Known::GeneralForNow);
         }
-        let environment = BindEnvironment::new(context);
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
+        let of_now = BindEnvironment::new(context);
         let env = environment.with(&to_change, Parameters::Types(&types));
-        let with_values = environment.with(&to_change, Parameters::Values(&self.short_path.values));
+        let with_values = of_now.with(&to_change, Parameters::Values(&self.short_path.values));
         let change = match statement {
             Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
             Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, || {
@@ -119,7 +113,8 @@ impl SessionState {
             _ => None,
         };
         let change = change.filter(|_| !environment.is_of_the_moment());
-        let write = change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement)));
+        let write =
+            change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement), environment.moments()));
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 }
@@ -135,11 +130,6 @@ fn search_plan(
     let Search::Table(search) = search else { return None };
     let planned = dml::plan_search(context, search.rel(target), &target.key(), surroundings, tables);
     planned.ok().map(|planned| planned.plan).filter(|plan| plan.estimate.cost_ms <= COST_MS_MAX)
-}
-
-struct ShortPathValues<'a> {
-    values: &'a [Value],
-    collation: Collation,
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.
@@ -160,15 +150,6 @@ fn nested_way(
     let plan = NestedPlan::new(query, general, lock, storage)?;
     // The plan that stops early is cheap, whatever the general one costs.
     (plan.stops_early() || general.estimate.cost_ms <= COST_MS_MAX).then_some((Way::Nested(plan), false))
-}
-
-/// The type of a parameter with values of this class.
-fn type_of(value: &Value, collation: Collation) -> SqlType {
-    match value {
-        Value::Int(_) => SqlType::BIGINT,
-        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
-        _ => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation },
-    }
 }
 
 /// The way to the rows: by the index that the general path reads, or by a key of a unique one, which nothing beats.

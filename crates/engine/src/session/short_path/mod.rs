@@ -16,12 +16,16 @@ mod transact;
 use super::{Session, state::SessionState, statement::Begun};
 use crate::{
     Outcome,
-    short_path::{Epoch, Known, RowSink, ShortPlan, ShortWrite, is_small, parameterize},
+    short_path::{Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, add_class, is_small, parameterize},
+    statement::Clock,
     variables::{self, Variables},
 };
 use muster_algebra::Switch;
 use muster_types::{Collation, Result, Value};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 /// The plan that the cache has for a statement.
 enum FoundPlan {
@@ -181,11 +185,11 @@ impl SessionState {
         if !is_allowed || self.process.killed.is_cancelled() {
             return None;
         }
-        let number = self.short_path.settings.as_ref()?.number;
+        let (number, modes) = (self.short_path.settings.as_ref()?.number, self.modes());
         let ShortPath { key, text, values, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
         *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
         match statement {
-            ShortStatement::Text(sql) if parameterize(sql, text, values) => {}
+            ShortStatement::Text(sql) if parameterize(sql, modes, text, values) => {}
             ShortStatement::Text(_) => return None,
             ShortStatement::Prepared { id, values: given } => {
                 let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
@@ -203,9 +207,7 @@ impl SessionState {
         }
         key.clear();
         key.extend_from_slice(&number.to_le_bytes());
-        for value in &*values {
-            key.push(class_of(value)?);
-        }
+        values.iter().try_for_each(|value| add_class(value, key))?;
         key.push(0);
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
@@ -227,6 +229,15 @@ impl SessionState {
         self.settings().is_allowed && !self.transaction.is_half_undone()
     }
 
+    /// What values of the moment are taken from.
+    fn moment(&self) -> Moment {
+        self.moment_at(&self.clock(self.variables.settings()))
+    }
+
+    fn moment_at(&self, clock: &Clock) -> Moment {
+        Moment { now: clock.now_datetime(), last_insert_id: self.process.last_insert_id.load(Relaxed) }
+    }
+
     /// Begins a statement.
     pub fn begin_short(&self, statement: ShortStatement<'_>) -> Begun {
         let text = match statement {
@@ -244,15 +255,5 @@ impl SessionState {
             self.learn_short_plan();
         }
         found.is_some() || self.find_short(ShortStatement::Text(sql)).is_some()
-    }
-}
-
-/// A letter for each type of values that plans are made for; `None` for others.
-fn class_of(value: &Value) -> Option<u8> {
-    match value {
-        Value::Int(_) => Some(b'i'),
-        Value::UInt(_) => Some(b'u'),
-        Value::Text(_) => Some(b't'),
-        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     session::{state::SessionState, statement::Begun},
     short_path::{
         Epoch, LockingReads, NestedPlan, RowReads, RowSink, RunEnd, RunFigures, ShortPlan, Stop, Surroundings, Way,
-        run_direct, run_nested,
+        run_direct, run_nested, with_moments,
     },
     statement::plan_counters,
     threads, waiting,
@@ -110,7 +110,7 @@ impl SessionState {
             return RunEnd::General;
         }
         let view = self.transaction.read_view(|| self.database.newest_view());
-        let values = &self.short_path.values;
+        let values = &*with_moments(&self.short_path.values, whole.moments(), || self.moment());
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {
             Way::Direct(plan) => run_direct(whole, plan, values, Surroundings { pages, view, stop }, sink),
             Way::Nested(plan) => run_nested(whole, plan, values, &RowReads::View { view, pages, stop }, sink),
@@ -251,6 +251,7 @@ impl SessionState {
         {
             context.clock.deadline.get_or_init(|| deadline);
         }
+        let values = with_moments(&self.short_path.values, whole.moments(), || self.moment_at(&context.clock));
         for _ in 0..ROUNDS_MAX {
             let view = (!context.locks_gaps()).then(|| context.transaction.with_own_changes(context.read_newest()));
             let reads = LockingReads {
@@ -262,7 +263,7 @@ impl SessionState {
                 met_unseen: Cell::new(false),
             };
             let reads = RowReads::Locking(reads);
-            let end = run_nested(whole, plan, &self.short_path.values, &reads, sink);
+            let end = run_nested(whole, plan, &values, &reads, sink);
             let RowReads::Locking(reads) = reads else { return end };
             if !matches!(end, RunEnd::Rows(_)) || !reads.met_unseen.get() {
                 return end;

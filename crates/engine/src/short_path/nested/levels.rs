@@ -165,7 +165,11 @@ impl Choice<'_> {
         let indexes = 0..self.query.tables[table].def.indexes.len();
         let mut all = indexes.filter_map(|index| self.access(table, &conditions, index));
         let access = all.find(|access| access.single)?;
-        Some(Reached { table, access, conditions, in_order: Some(false), ends: None })
+        // One row is in any order of its columns.
+        let of = &self.query.tables[table];
+        let is_of_row = |key: &SortKey| key.expr.columns().into_iter().all(|id| of.has(id));
+        let in_order = self.query.order.iter().all(is_of_row).then_some(false);
+        Some(Reached { table, access, conditions, in_order, ends: None })
     }
 
     /// The table by a range of an index: that of the general plan if it has one, else the one of which most parts are

@@ -2,7 +2,7 @@
 
 use super::ExprContext;
 use crate::{
-    bind::binder::Binder,
+    bind::{MomentValue, SessionValues, binder::Binder},
     typing::{Derivation, Item},
 };
 use muster_algebra::{Expr, ScalarFunction};
@@ -49,22 +49,24 @@ impl Binder<'_> {
     /// `None` when it is no such function.
     pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let session = self.env.session;
-        let (now, utc) = (session.now_datetime(), session.utc_datetime());
         let text = |s: Option<String>| s.map_or(Value::Null, Value::Text);
         let value = match name {
-            "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" => return self.now(now, args, cx),
+            "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" => return self.now(args, cx),
             // Its precision is checked as that of NOW().
             "SYSDATE" => {
                 self.fsp("sysdate", args, cx)?;
                 return Ok(None);
             }
-            "UTC_TIMESTAMP" => return self.now(utc, args, cx),
-            "CURDATE" | "CURRENT_DATE" => date(now),
-            "UTC_DATE" => date(utc),
-            "CURTIME" | "CURRENT_TIME" => return self.time(now, args, cx),
-            "UTC_TIME" => return self.time(utc, args, cx),
+            "UTC_TIMESTAMP" => return self.datetime(session.utc_datetime(), args, cx),
+            "CURDATE" | "CURRENT_DATE" if args.is_empty() => {
+                return Ok(Some(self.of_moment(MomentValue::Today, SqlType::Date, |s| date(s.now_datetime()))));
+            }
+            "CURDATE" | "CURRENT_DATE" => Value::Null,
+            "UTC_DATE" => date(session.utc_datetime()),
+            "CURTIME" | "CURRENT_TIME" => return self.time(session.now_datetime(), args, cx),
+            "UTC_TIME" => return self.time(session.utc_datetime(), args, cx),
             "UNIX_TIMESTAMP" if args.is_empty() => {
-                Value::Int(EpochMicros::of_datetime(utc).0.div_euclid(MICROS_PER_SECOND))
+                Value::Int(EpochMicros::of_datetime(session.utc_datetime()).0.div_euclid(MICROS_PER_SECOND))
             }
             "DATABASE" | "SCHEMA" => text(session.database()),
             "USER" | "SESSION_USER" | "SYSTEM_USER" => Value::Text(session.user()),
@@ -74,7 +76,10 @@ impl Binder<'_> {
             // A thread has the number of its connection.
             "CONNECTION_ID" | "PS_CURRENT_THREAD_ID" => Value::UInt(session.connection_id() as u64),
             "LAST_INSERT_ID" if !args.is_empty() => return self.new_last_insert_id(args, cx),
-            "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
+            "LAST_INSERT_ID" => {
+                let (value, ty) = (MomentValue::LastInsertId, SqlType::BIGINT_UNSIGNED);
+                return Ok(Some(self.of_moment(value, ty, |s| Value::UInt(s.last_insert_id()))));
+            }
             "FOUND_ROWS" => Value::Int(session.found_rows()),
             "ROW_COUNT" => Value::Int(session.row_count()),
             "PI" if args.is_empty() => {
@@ -104,7 +109,23 @@ impl Binder<'_> {
         Ok(Some(Item::new(Expr::Call { function: ScalarFunction::LastInsertId, args, ty }, ty)))
     }
 
-    fn now(&mut self, datetime: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
+    fn now(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
+        let fsp = self.fsp("now", args, cx)?;
+        let value = |session: &dyn SessionValues| Value::DateTime(cut(session.now_datetime(), fsp));
+        Ok(Some(self.of_moment(MomentValue::Now { fsp }, SqlType::DateTime { fsp }, value)))
+    }
+
+    /// A value of the moment: a parameter in a statement that is bound once for all executions, else what it is now.
+    fn of_moment(&self, value: MomentValue, ty: SqlType, now: impl FnOnce(&dyn SessionValues) -> Value) -> Item {
+        let literal = |value| Item::literal(value, ty);
+        match self.env.session.moment_parameter(value) {
+            // Traits of the item are those of a literal.
+            Some(index) => Item { expr: Expr::Parameter { index, ty }, ..literal(Value::Null) },
+            None => literal(now(self.env.session)),
+        }
+    }
+
+    fn datetime(&mut self, datetime: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let fsp = self.fsp("now", args, cx)?;
         Ok(Some(Item::literal(Value::DateTime(cut(datetime, fsp)), SqlType::DateTime { fsp })))
     }
