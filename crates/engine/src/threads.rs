@@ -6,8 +6,10 @@ use futures::{StreamExt, stream};
 use muster_storage::LoadProgress;
 use muster_types::{Result, SqlError};
 use std::{
+    future::poll_fn,
     sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
-    time::Duration,
+    task::Poll,
+    time::{Duration, Instant},
 };
 use tokio::{runtime::Runtime, sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -93,6 +95,50 @@ impl Drop for AbortOnDrop {
 
 /// A reader who leaves rows waiting for so long has stalled.
 const STALL: Duration = Duration::from_secs(1);
+
+/// A query with few rows computes so many batches of them where it was started, as long as it has not waited for so
+/// long; the rest elsewhere.
+const HEAD_BATCHES_MAX: usize = 16;
+const HEAD_MAX: Duration = Duration::from_millis(20);
+
+/// Starts a query whose rows are few by estimate and computes them on the caller's thread, which may block; what is left
+/// after some time as [`rows`] does. `stopped` ends with the error of a query that is to stop.
+pub fn few_rows(
+    start: impl FnOnce() -> Result<RowStream>,
+    stopped: impl Future<Output = SqlError>,
+    stalled: impl FnMut() + Send + 'static,
+) -> Result<RowStream> {
+    let runtime = runtime()?;
+    let (mut head, began) = (Vec::new(), Instant::now());
+    let rest = runtime.block_on(async {
+        let mut rows = start()?;
+        tokio::pin!(stopped);
+        while head.len() < HEAD_BATCHES_MAX {
+            // Without a timer, which would wake another thread.
+            let next = poll_fn(|cx| {
+                if let Poll::Ready(error) = stopped.as_mut().poll(cx) {
+                    return Poll::Ready(Err(error));
+                }
+                match rows.poll_next_unpin(cx) {
+                    Poll::Ready(next) => Poll::Ready(Ok(Some(next))),
+                    Poll::Pending if began.elapsed() >= HEAD_MAX => Poll::Ready(Ok(None)),
+                    Poll::Pending => Poll::Pending,
+                }
+            });
+            match next.await? {
+                Some(Some(batch)) => head.push(batch),
+                Some(None) => return Ok::<_, SqlError>(None),
+                None => break,
+            }
+        }
+        Ok(Some(rows))
+    })?;
+    let head = stream::iter(head);
+    match rest {
+        None => Ok(head.boxed()),
+        Some(rest) => Ok(head.chain(rows(|| Ok(rest), stalled)?).boxed()),
+    }
+}
 
 /// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it. `stalled` is
 /// called when nobody has read on for a second.

@@ -78,7 +78,7 @@ async fn statements_end_with_their_rows() {
     let mut session = session(&database);
     let running = || database.processes()[0].statement.clone();
     for sql in [
-        "SELECT 1",
+        "SELECT 1 UNION ALL SELECT 2",
         "SHOW DATABASES",
         "SHOW VARIABLES LIKE 'version'",
         "SHOW VARIABLES WHERE variable_name = 'version'",

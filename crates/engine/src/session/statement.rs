@@ -82,7 +82,6 @@ impl SessionState {
                 state.begin_diagnostics();
             }
             let (_memory, statement) = parsed?;
-            state.learn_short_plan();
             let prepared = match &statement {
                 Statement::ExecutePrepared { name, .. } => state.prepared.named(name),
                 _ => None,
@@ -105,7 +104,6 @@ impl SessionState {
                 state.begin_diagnostics();
             }
             let _memory = memory?;
-            state.learn_short_plan();
             state.run_parsed(&prepared.statement, parameters, prepared.under, cancel)
         })
     }

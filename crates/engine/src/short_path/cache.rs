@@ -36,6 +36,7 @@ pub enum Known {
 
 /// The states that a plan was made for. Held weakly, so that a cache keeps no files of tables that are gone; the
 /// address of a state is not used again while it is held so.
+#[derive(Clone)]
 pub struct Epoch {
     tables: Weak<TableSet>,
     accounts: Weak<AccountList>,

@@ -46,8 +46,10 @@ pub struct KeyAccess {
     /// True if NULLs, which compare with nothing, stand at that end of the part and are left out.
     pub above_nulls: bool,
     pub below_nulls: bool,
-    /// True if the range holds one entry at most.
+    /// True if there is one range, which holds one entry at most.
     pub single: bool,
+    /// True if each range holds one entry at most.
+    pub points: bool,
     /// For each condition: whether it holds for every row of the range.
     pub implied: Vec<bool>,
 }
@@ -106,6 +108,7 @@ impl KeyAccess {
             above_nulls: false,
             below_nulls: false,
             single: false,
+            points: false,
             implied: vec![false; conditions],
         }
     }
@@ -150,6 +153,7 @@ impl KeyAccess {
         let declared = table.indexes[index].parts.len();
         let whole = table.indexes[index].parts.iter().zip(&parts).all(|(_, part)| part.prefix.is_none());
         let is_named = declared > 0 && table.indexes[index].unique && access.equal.len() >= declared && whole;
+        access.points = is_named;
         access.single = is_named && !has_list;
         if let Some(part) = parts.get(access.equal.len()) {
             let lower_ops = [CompareOp::Gt, CompareOp::GtEq];

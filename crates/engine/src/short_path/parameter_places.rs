@@ -42,10 +42,11 @@ fn bare(expr: &Expr) -> &Expr {
 }
 
 fn is_one_kind(column: SqlType, parameter: SqlType) -> bool {
-    let is_exact = |ty: SqlType| ty.is_integer() || matches!(ty, SqlType::Decimal { .. });
     match (column, parameter) {
+        (SqlType::Decimal { .. }, SqlType::Decimal { .. }) => true,
         (SqlType::Date, SqlType::Date) => true,
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::DateTime { .. }) => true,
-        _ => is_exact(column) && is_exact(parameter) || column.is_text() && parameter.is_text(),
+        (SqlType::Decimal { .. }, parameter) => parameter.is_integer(),
+        _ => column.is_integer() && parameter.is_integer() || column.is_text() && parameter.is_text(),
     }
 }

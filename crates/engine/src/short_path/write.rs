@@ -10,7 +10,7 @@ use crate::{command_counters::Command, tables::TableSet};
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
 use muster_sql::{
     MomentValue,
-    bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Surroundings},
+    bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings},
 };
 use muster_storage::Table;
 use muster_types::{KeyRange, SqlType, Value};
@@ -96,25 +96,29 @@ impl ShortWrite {
     }
 }
 
+/// How the general path searches for the rows that are changed.
+pub trait GeneralSearch: FnOnce(&ChangeTarget, &Search, &Surroundings) -> Option<Plan> {}
+impl<F: FnOnce(&ChangeTarget, &Search, &Surroundings) -> Option<Plan>> GeneralSearch for F {}
+
 impl ShortChange {
     /// `None` for an UPDATE that does not take the short path. `general`: how the general path searches.
-    pub fn of_update(bound: BoundUpdate, general: impl FnOnce() -> Option<Plan>) -> Option<ShortChange> {
+    pub fn of_update(bound: BoundUpdate, general: impl GeneralSearch) -> Option<ShortChange> {
         let [target] = bound.targets.as_slice() else { return None };
         let values = bound.assignments.iter().map(|assignment| &assignment.value);
         if !is_one_table(target, &bound.surroundings) || !values.into_iter().all(is_short_value) {
             return None;
         }
-        let search = RowSearch::of(target, &bound.search, general)?;
+        let search = RowSearch::of(target, &bound.search, || general(target, &bound.search, &bound.surroundings))?;
         Some(ShortChange::Update { bound, search })
     }
 
     /// `None` for a DELETE that does not take the short path. `general`: how the general path searches.
-    pub fn of_delete(bound: BoundDelete, general: impl FnOnce() -> Option<Plan>) -> Option<ShortChange> {
+    pub fn of_delete(bound: BoundDelete, general: impl GeneralSearch) -> Option<ShortChange> {
         let [target] = bound.targets.as_slice() else { return None };
         if !is_one_table(target, &bound.surroundings) {
             return None;
         }
-        let search = RowSearch::of(target, &bound.search, general)?;
+        let search = RowSearch::of(target, &bound.search, || general(target, &bound.search, &bound.surroundings))?;
         Some(ShortChange::Delete { bound, search })
     }
 

@@ -13,7 +13,7 @@ use futures::{StreamExt, future, stream};
 use muster_algebra::{Columns, Plan};
 use muster_exec::ExecContext;
 use muster_storage::mutex::Mutex;
-use muster_types::{ErrorCode, Result};
+use muster_types::{ErrorCode, Result, SqlError};
 use std::{
     collections::VecDeque,
     sync::Arc,
@@ -57,7 +57,8 @@ impl Computation {
 /// Waits for admission if the plan is heavy, then starts it. Errors 1226, 1317, 3024 while it waits.
 pub fn rows(context: &StatementContext, computation: Computation, deadline: Option<Instant>) -> Result<RowStream> {
     let gate = Gate::new(context, deadline);
-    let admitted = match computation.plan.estimate.cost_ms >= HEAVY_MS {
+    let is_heavy = computation.plan.estimate.cost_ms >= HEAVY_MS;
+    let admitted = match is_heavy {
         true => threads::wait(gate.enter(Demand::Beside))??,
         false => context.database.admission().note_light(),
     };
@@ -67,7 +68,25 @@ pub fn rows(context: &StatementContext, computation: Computation, deadline: Opti
         let admitted = admitted.clone();
         move || drop(admitted.lock().take())
     };
-    threads::rows(|| Ok(Attempts::new(gate, computation, admitted)?.rows()), stalled)
+    let start = || Ok(Attempts::new(gate, computation, admitted)?.rows());
+    if is_heavy {
+        return threads::rows(start, stalled);
+    }
+    let stopped = async {
+        tokio::select! {
+            () = context.cancel.cancelled() => SqlError::interrupted(),
+            () = sleep_until(deadline) => SqlError::timed_out(),
+        }
+    };
+    threads::few_rows(start, stopped, stalled)
+}
+
+/// Sleeps for ever without a deadline.
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
+    }
 }
 
 /// The attempts to compute the rows: the first one, and those alone.

@@ -1,43 +1,52 @@
 //! The plan of a statement that the cache does not know: bound with types in place of values, and made after the
 //! general path's.
 
-use super::super::state::SessionState;
+use super::{super::state::SessionState, FoundPlan};
 use crate::{
     command_counters::Command,
     dml,
     short_path::{
         DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, Way, scan_of, type_of,
+        ShortWrite, TableQuery, Way, scan_of, type_of, with_moments,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
 };
-use muster_algebra::{Hints, Plan, RowFetch, Scan};
+use muster_algebra::{Expr, Hints, Plan, Rel, RowFetch, Scan};
 use muster_explain::counters;
 use muster_sql::{
-    Locking, Parameters, Statement,
+    Bound, Locking, Parameters, Statement,
     bind::{ChangeTarget, Search, Surroundings, bind_delete, bind_insert, bind_update},
 };
-use muster_types::{Collation, KeyRange, Result, SqlType};
+use muster_types::{Collation, KeyRange, Result, SqlType, Value};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// A statement whose general plan costs more milliseconds is not run where it arrives.
 const COST_MS_MAX: f64 = 20.0;
 
 impl SessionState {
-    /// Makes a plan for the statement that was looked for last, or notes that it has none. The stack is that of a
-    /// thread for statements.
-    pub fn learn_short_plan(&mut self) {
-        if !std::mem::take(&mut self.short_path.is_unknown) {
-            return;
-        }
+    /// Makes a plan for the statement that was looked for last, or finds that it has none, with the states that this is
+    /// good for. The stack is that of a thread for statements.
+    pub(super) fn learn(&mut self, cancel: CancellationToken) -> (Known, Epoch) {
         let accounts = self.database.accounts().list();
         // What is warned of while the plan is made is not the statement's.
         let diagnostics = std::mem::take(&mut self.diagnostics);
-        let context = self.context(self.process.killed.child_token(), self.variables.clone());
+        let context = self.context(cancel, self.variables.clone());
+        self.limit_time(&context);
         self.diagnostics = diagnostics;
         let tables = StatementTables::new(&context);
         let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General);
-        self.database.plans().put(&self.short_path.key, known, Epoch::of(tables.set(), &accounts));
+        (known, Epoch::of(tables.set(), &accounts))
+    }
+
+    /// Learns a plan and keeps it for later statements.
+    pub(super) fn learn_and_keep(&mut self, cancel: CancellationToken) -> Option<FoundPlan> {
+        let (known, epoch) = self.learn(cancel);
+        let shares = self.shares_transaction();
+        let found = known.found(self.reads_lock(shares));
+        self.short_path.epoch = (shares && found.is_some()).then(|| epoch.clone());
+        self.database.plans().put(&self.short_path.key, known, epoch);
+        found
     }
 
     /// The types that the statement is bound with.
@@ -47,7 +56,7 @@ impl SessionState {
     }
 
     fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
-        let (text, values) = (&self.short_path.text, &self.short_path.values);
+        let text = &self.short_path.text;
         let statement = muster_sql::parse_under(text, self.modes())?;
         let Statement::Query(query) = statement else { return self.make_short_write(context, tables, &statement) };
         let mut locking = query.locking();
@@ -65,11 +74,14 @@ impl SessionState {
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }
-        let general = query::plan(context, &query, values)?;
-        if !Arc::ptr_eq(general.tables.set(), tables.set()) {
-            // Definitions have changed meanwhile.
-            return Ok(Known::GeneralForNow);
+        let moments = environment.moments();
+        if lock.is_some() {
+            tables.will_lock_rows();
         }
+        // The plan for the values that the statement has now.
+        let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
+        let rel = with_values(bound.rel.clone(), &values);
+        let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
         let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
         let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow) };
@@ -79,7 +91,7 @@ impl SessionState {
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order,
-            moments: environment.moments(),
+            moments,
         };
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -97,19 +109,16 @@ impl SessionState {
             return Ok(Known::GeneralForNow);
         }
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
-        let of_now = BindEnvironment::new(context);
         let env = environment.with(&to_change, Parameters::Types(&types));
-        let with_values = of_now.with(&to_change, Parameters::Values(&self.short_path.values));
+        let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
+            let moments = environment.moments();
+            let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
+            search_plan(context, target, search, surroundings, &to_change, &values)
+        };
         let change = match statement {
             Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
-            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, || {
-                let bound = bind_update(update, &with_values).ok()?;
-                search_plan(context, bound.targets.first()?, &bound.search, &bound.surroundings, &to_change)
-            }),
-            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?, || {
-                let bound = bind_delete(delete, &with_values).ok()?;
-                search_plan(context, bound.targets.first()?, &bound.search, &bound.surroundings, &to_change)
-            }),
+            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, general),
+            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?, general),
             _ => None,
         };
         let change = change.filter(|_| !environment.is_of_the_moment());
@@ -126,10 +135,30 @@ fn search_plan(
     search: &Search,
     surroundings: &Surroundings,
     tables: &Arc<StatementTables>,
+    values: &[Value],
 ) -> Option<Plan> {
     let Search::Table(search) = search else { return None };
-    let planned = dml::plan_search(context, search.rel(target), &target.key(), surroundings, tables);
+    let rel = with_values(search.rel(target), values);
+    let planned = dml::plan_search(context, rel, &target.key(), surroundings, tables);
     planned.ok().map(|planned| planned.plan).filter(|plan| plan.estimate.cost_ms <= COST_MS_MAX)
+}
+
+/// A relation with values in the places of its parameters.
+fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
+    fn replace(expr: &mut Expr, values: &[Value]) {
+        if let Expr::Parameter { index, ty } = expr {
+            let value = values.get(*index).cloned().unwrap_or(Value::Null);
+            *expr = Expr::literal(value, *ty);
+            return;
+        }
+        expr.children_mut().into_iter().for_each(|child| replace(child, values));
+    }
+    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, values));
+    rel.inputs_mut().into_iter().for_each(|input| {
+        let taken = std::mem::replace(input, Rel::dual());
+        *input = with_values(taken, values);
+    });
+    rel
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.

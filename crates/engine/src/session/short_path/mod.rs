@@ -117,14 +117,33 @@ impl Session {
         }
         let found = {
             let mut state = self.state.lock();
-            let found = state.find_short(statement);
-            found.map(|found| (found, state.begin_short(statement)))
+            match state.find_short(statement) {
+                Some(found) => Some((Some(found), state.begin_short(statement))),
+                None if state.short_path.is_unknown => Some((None, state.begin_short(statement))),
+                None => None,
+            }
+        };
+        let (found, begun) = match found {
+            Some((None, begun)) => (self.learn_short(&begun).await, begun),
+            Some((found, begun)) => (found, begun),
+            None => return (sink, ShortAnswer::General),
         };
         match found {
-            Some((FoundPlan::Plan(plan), begun)) => self.read_short(plan, begun, sink).await,
-            Some((FoundPlan::Write(write), begun)) => (sink, self.write_short(write, begun).await),
-            None => (sink, ShortAnswer::General),
+            Some(FoundPlan::Plan(plan)) => self.read_short(plan, begun, sink).await,
+            Some(FoundPlan::Write(write)) => (sink, self.write_short(write, begun).await),
+            None => {
+                self.begun_short = Some(begun);
+                (sink, ShortAnswer::General)
+            }
         }
+    }
+
+    /// The plan of a statement that the cache does not know.
+    async fn learn_short(&mut self, begun: &Begun) -> Option<FoundPlan> {
+        let cancel = begun.1.clone();
+        let learnt = self.on_statement_thread(|state| Ok(state.learn_and_keep(cancel))).await;
+        // What is wrong with the statement, the general path tells.
+        learnt.ok().flatten()
     }
 
     /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there
@@ -213,10 +232,7 @@ impl SessionState {
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
         *epoch = shares.then(|| Epoch::of(&tables, &accounts));
         match self.database.plans().get(key, &tables, &accounts) {
-            Some(Known::Plan(plan)) if reads_lock && !plan.locks_rows() => None,
-            Some(Known::Plan(plan)) => Some(FoundPlan::Plan(plan)),
-            Some(Known::Write(write)) => Some(FoundPlan::Write(write)),
-            Some(Known::General | Known::GeneralForNow) => None,
+            Some(known) => known.found(reads_lock),
             None => {
                 *is_unknown = true;
                 None
@@ -248,12 +264,24 @@ impl SessionState {
         self.process.begin_timed(text, slow_after)
     }
 
-    /// Returns true if a statement takes the short path, as far as is known before it runs.
+    /// Returns true if a statement takes the short path, as far as is known before it runs. What is learnt of it is not
+    /// kept.
     pub fn is_short(&mut self, sql: &str) -> bool {
-        let found = self.find_short(ShortStatement::Text(sql));
-        if found.is_none() {
-            self.learn_short_plan();
+        let found = self.find_short(ShortStatement::Text(sql)).is_some();
+        found
+            || self.short_path.is_unknown
+                && matches!(self.learn(self.process.killed.child_token()).0, Known::Plan(_) | Known::Write(_))
+    }
+}
+
+impl Known {
+    /// The plan that a statement takes. `reads_lock`: reads lock what they read.
+    fn found(&self, reads_lock: bool) -> Option<FoundPlan> {
+        match self {
+            Known::Plan(plan) if reads_lock && !plan.locks_rows() => None,
+            Known::Plan(plan) => Some(FoundPlan::Plan(plan.clone())),
+            Known::Write(write) => Some(FoundPlan::Write(write.clone())),
+            Known::General | Known::GeneralForNow => None,
         }
-        found.is_some() || self.find_short(ShortStatement::Text(sql)).is_some()
     }
 }

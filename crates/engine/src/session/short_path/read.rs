@@ -10,11 +10,11 @@ use crate::{
         Epoch, LockingReads, NestedPlan, RowReads, RowSink, RunEnd, RunFigures, ShortPlan, Stop, Surroundings, Way,
         run_direct, run_nested, with_moments,
     },
-    statement::plan_counters,
+    statement::{StatementContext, plan_counters},
     threads, waiting,
 };
 use muster_sql::{Blocked, Isolation};
-use muster_storage::{LockMode, Pages};
+use muster_storage::{LockMode, Pages, ReadView};
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -105,11 +105,19 @@ impl SessionState {
             Some(_) => Pages::All(counters),
             None => Pages::Resident { requests: Cell::new(0) },
         };
-        self.open_implicitly();
-        if !self.may_read_short(whole) {
-            return RunEnd::General;
-        }
-        let view = self.transaction.read_view(|| self.database.newest_view());
+        let view = match whole.used().is_empty() {
+            true => {
+                self.transaction.begin_statement();
+                ReadView::latest()
+            }
+            false => {
+                self.open_implicitly();
+                if !self.may_read_short(whole) {
+                    return RunEnd::General;
+                }
+                self.transaction.read_view(|| self.database.newest_view())
+            }
+        };
         let values = &*with_moments(&self.short_path.values, whole.moments(), || self.moment());
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {
             Way::Direct(plan) => run_direct(whole, plan, values, Surroundings { pages, view, stop }, sink),
@@ -165,9 +173,11 @@ impl SessionState {
             self.diagnostics = Arc::default();
         }
         self.note_read(plan, figures);
-        self.transaction.end_read();
         self.process.end(number);
-        self.spend_next_transaction();
+        if !plan.used().is_empty() {
+            self.transaction.end_read();
+            self.spend_next_transaction();
+        }
     }
 
     /// Notes what a plan has read.
@@ -247,10 +257,7 @@ impl SessionState {
             true => self.context(begun.1.clone(), self.variables.clone()),
             false => self.context_in_place(begun.1.clone()),
         };
-        if let Some(deadline) = context.clock.started.checked_add(self.longest()).filter(|_| !self.longest().is_zero())
-        {
-            context.clock.deadline.get_or_init(|| deadline);
-        }
+        self.limit_time(&context);
         let values = with_moments(&self.short_path.values, whole.moments(), || self.moment_at(&context.clock));
         for _ in 0..ROUNDS_MAX {
             let view = (!context.locks_gaps()).then(|| context.transaction.with_own_changes(context.read_newest()));
@@ -270,6 +277,14 @@ impl SessionState {
             }
         }
         RunEnd::General
+    }
+
+    /// Sets the time that a statement may take (`max_execution_time`).
+    pub(super) fn limit_time(&self, context: &StatementContext) {
+        let longest = self.longest();
+        if let Some(deadline) = context.clock.started.checked_add(longest).filter(|_| !longest.is_zero()) {
+            context.clock.deadline.get_or_init(|| deadline);
+        }
     }
 
     /// Returns true if reads lock what they read.

@@ -140,7 +140,7 @@ impl ShortRun<'_> {
             }
         });
         self.visited.entries += counts.entries;
-        self.figures.read.add(&counts, single, self.passed);
+        self.figures.read.add(&counts, access.points, self.passed);
         match (failed, end) {
             (Some(left), _) => Err(left),
             (None, Ok(_)) if counts.too_many => Err(Left::TooMany),

@@ -52,6 +52,9 @@ impl NestedPlan {
         if skips && query.tables.len() > 1 || lock.as_ref().is_some_and(|lock| lock.table.is_some()) {
             return None;
         }
+        if query.tables.is_empty() {
+            return NestedPlan::without_tables(query, lock);
+        }
         let mut scans = Vec::new();
         add_scans(general, &mut scans);
         let mut choice = Choice { query: &query, scans, read: Vec::new() };
@@ -81,6 +84,17 @@ impl NestedPlan {
         }
         let (slots, group_slots) = (slots.slots, group_slots(&query));
         Some(NestedPlan { levels, query, slots, group_slots, is_in_order, ends, lock })
+    }
+}
+
+impl NestedPlan {
+    /// One row that no table has.
+    fn without_tables(query: TableQuery, lock: Option<Locking>) -> Option<NestedPlan> {
+        let slots = vec![NO_SLOT; query.columns.len()];
+        let group_slots = group_slots(&query);
+        let is_known = query.filter.is_empty() && lock.is_none();
+        let plan = NestedPlan { levels: Vec::new(), query, slots, group_slots, is_in_order: false, ends: None, lock };
+        is_known.then_some(plan)
     }
 }
 
@@ -248,6 +262,12 @@ impl Choice<'_> {
     /// Whether the rows of an access come in the order that is asked for, and so backwards; `None` if they do not.
     fn order_of(&self, table: usize, access: &KeyAccess) -> Option<bool> {
         let of = &self.query.tables[table];
+        if self.query.grouping.is_some() {
+            return None;
+        }
+        if self.query.order.is_empty() {
+            return Some(false);
+        }
         let column = |key: &SortKey| {
             let Expr::Column(id) = &key.expr else { return None };
             let (_, column) = of.columns.iter().find(|(c, _)| c == id)?;
@@ -255,7 +275,7 @@ impl Choice<'_> {
         };
         let order = self.query.order.iter().map(column).collect::<Option<Vec<_>>>()?;
         let has_lists = access.equal.iter().any(|values| matches!(values, KeyValues::AnyOf(_)));
-        if self.query.grouping.is_some() || has_lists || !of.def.has_primary_key() {
+        if has_lists || !of.def.has_primary_key() {
             return None;
         }
         access.order(&of.def, &order)

@@ -1,4 +1,4 @@
-//! What a statement asks of some tables that are joined.
+//! What a statement asks of some tables that are joined, or of none.
 
 use super::groups::GroupTotal;
 use crate::short_path::{
@@ -191,7 +191,9 @@ impl Reader {
                 (self.query.offset, self.query.limit) = (*offset, *count);
                 Some(())
             }
-            Rel::Values { .. } | Rel::Union { .. } => None,
+            // Without FROM.
+            Rel::Values { columns, rows } => (columns.is_empty() && rows.len() == 1).then_some(()),
+            Rel::Union { .. } => None,
         }
     }
 

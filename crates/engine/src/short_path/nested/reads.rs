@@ -167,10 +167,10 @@ impl LevelReading<'_> {
                 Ok(false) => {}
                 Err(left) => failed = Some(left),
             }
-            let is_enough = level.access.single || all.rows.len() >= wanted || failed.is_some();
+            let is_enough = level.access.points || all.rows.len() >= wanted || failed.is_some();
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        budget.read.add(&counts, level.access.single || wanted == 1, delivered);
+        budget.read.add(&counts, level.access.points || wanted == 1, delivered);
         budget.spend(counts.entries as usize)?;
         match (failed, end) {
             (Some(left), _) => return Err(left),

@@ -55,6 +55,9 @@ impl NestedRun<'_> {
     /// The joined rows, at least as many as the result has.
     fn rows(&mut self) -> Result<Vec<Vec<Value>>, Left> {
         let query = &self.plan.query;
+        if self.plan.levels.is_empty() {
+            return Ok(vec![Vec::new()]);
+        }
         if let Some(ends) = self.plan.ends {
             let first = if ends.first { self.end(false)? } else { Vec::new() };
             let last = if ends.last { self.end(true)? } else { Vec::new() };
