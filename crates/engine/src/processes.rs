@@ -117,6 +117,15 @@ pub struct SessionShared {
     pub connection_status: Mutex<BTreeMap<&'static str, String>>,
 }
 
+/// A statement that has begun.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// Its number in its session.
+    pub number: u64,
+    /// What stops it.
+    pub cancel: CancellationToken,
+}
+
 impl SessionShared {
     /// `LAST_INSERT_ID(id)` counts at once, whatever becomes of the statement.
     pub fn say_insert_id(&self, id: u64) {
@@ -130,12 +139,12 @@ impl SessionShared {
     }
 
     /// Begins a statement and gives it a number. Its token is cancelled by KILL, by KILL QUERY and by an interrupter.
-    pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
+    pub fn begin(&self, text: &str) -> Begun {
         self.begin_timed(text, Duration::MAX)
     }
 
     /// As [`SessionShared::begin`]; the statement is a slow one if it takes longer than this.
-    pub fn begin_timed(&self, text: &str, slow_after: Duration) -> (u64, CancellationToken) {
+    pub fn begin_timed(&self, text: &str, slow_after: Duration) -> Begun {
         let mut activity = self.activity.lock();
         activity.number += 1;
         activity.since = Instant::now();
@@ -149,7 +158,7 @@ impl SessionShared {
         statement.push_str(cut(text, STATEMENT_BYTES_MAX));
         activity.statement = Some(statement);
         activity.shown = None;
-        (activity.number, activity.cancel.clone())
+        Begun { number: activity.number, cancel: activity.cancel.clone() }
     }
 
     /// When the statement that runs began.

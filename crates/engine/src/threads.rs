@@ -101,8 +101,8 @@ const STALL: Duration = Duration::from_secs(1);
 const HEAD_BATCHES_MAX: usize = 16;
 const HEAD_MAX: Duration = Duration::from_millis(20);
 
-/// Starts a query whose rows are few by estimate and computes them on the caller's thread, which may block; what is left
-/// after some time as [`rows`] does. `stopped` ends with the error of a query that is to stop.
+/// Starts a query whose rows are few by estimate and computes them on the caller's thread, which may block; what is
+/// left after some time as [`rows`] does. `stopped` ends with the error of a query that is to stop.
 pub fn few_rows(
     start: impl FnOnce() -> Result<RowStream>,
     stopped: impl Future<Output = SqlError>,

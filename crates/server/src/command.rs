@@ -7,7 +7,7 @@ use crate::{
     reply::{
         self, Status, column,
         result_set::{self, Encoding},
-        short_rows::{self, ResultShape},
+        short_rows::{self, ResultShape, ShortRows},
     },
 };
 use futures::StreamExt;
@@ -209,7 +209,7 @@ impl Connection {
         let mut rows = std::mem::take(&mut self.short_rows);
         let Status { flags, .. } = self.status_without_warnings();
         rows.reset(ResultShape { charset: self.charset(), capabilities: self.capabilities, encoding, flags });
-        let (rows, answer) = self.session_mut().execute_short(statement, rows).await;
+        let (rows, answer) = self.run_short(statement, rows).await?;
         let answered = !matches!(answer, ShortAnswer::General);
         if let ShortAnswer::Done(outcome) = answer {
             self.reply(outcome, encoding, false).await?;
@@ -220,6 +220,27 @@ impl Connection {
         }
         self.short_rows = rows;
         Ok(answered)
+    }
+
+    /// Runs a statement that may take the short path, and stops it if the client goes while it waits.
+    async fn run_short(
+        &mut self,
+        statement: ShortStatement<'_>,
+        rows: ShortRows,
+    ) -> Result<(ShortRows, ShortAnswer), ConnectionError> {
+        let Connection { session, packets, .. } = self;
+        let session = session.as_mut().ok_or(ConnectionError::Closed)?;
+        let interrupt = session.interrupter();
+        let run = session.execute_short(statement, rows);
+        tokio::pin!(run);
+        tokio::select! {
+            biased;
+            done = &mut run => return Ok(done),
+            () = packets.closed() => interrupt(),
+        }
+        // It ends before its session does.
+        run.await;
+        Err(ConnectionError::Closed)
     }
 
     /// Runs a statement in a task of its own, while this one passes on files of the client, and stops the statement

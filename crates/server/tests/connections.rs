@@ -105,6 +105,42 @@ async fn clients_of_the_unix_socket_are_at_localhost() {
     }
 }
 
+/// A client that is gone while its statement waits for a lock on the short path leaves no lock behind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_for_a_lock_ends_with_its_client() {
+    let (address, directory) = client::serve(10).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b INT)",
+        "INSERT INTO d.t VALUES (1, 1), (2, 2)",
+        "CREATE USER near@localhost",
+        "GRANT ALL ON d.* TO near@localhost",
+    ] {
+        root.ok(sql.as_bytes()).await;
+    }
+    let waiting = b"SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'near' AND info LIKE '%a = 1%'";
+    for statement in [&b"\x03SELECT b FROM d.t WHERE a = 1 FOR UPDATE"[..], b"\x03UPDATE d.t SET b = b + 1 WHERE a = 1"]
+    {
+        let mut near = Client::over(connect_socket(&directory).await);
+        assert_eq!(near.answer("near", UTF8MB4, 0).await[0], 0);
+        near.ok(b"BEGIN").await;
+        near.ok(b"UPDATE d.t SET b = b + 1 WHERE a = 2").await;
+        root.ok(b"BEGIN").await;
+        root.ok(b"UPDATE d.t SET b = b + 1 WHERE a = 1").await;
+        near.start_command();
+        near.write(statement).await;
+        while root.row(waiting).await.1[0] != b"1" {}
+        drop(near);
+        let begun = Instant::now();
+        while root.row(waiting).await.1[0] != b"0" {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        root.ok(b"UPDATE d.t SET b = b + 1 WHERE a = 2").await;
+        root.ok(b"COMMIT").await;
+    }
+}
+
 /// Connections that no thread serves alone: each answers, whatever its neighbours do, and KILL reaches it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_connections_share_threads() {

@@ -1,7 +1,8 @@
 //! Batches and files of embedding programs, loaded as statements without a text.
 
-use super::{state::SessionState, statement::Begun};
+use super::state::SessionState;
 use crate::loading;
+use crate::processes::Begun;
 use arrow_array::RecordBatch;
 use muster_storage::LoadProgress;
 use muster_types::Result;

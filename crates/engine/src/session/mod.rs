@@ -37,8 +37,13 @@ pub use crate::statement::Level;
 pub use short_path::{ShortAnswer, ShortStatement};
 
 use crate::{
-    Database, LocalFiles, Outcome, Prepared, TransactionStatus, processes::SessionShared, rows,
-    short_path::CollectedRows, statement::StatementTables, threads, transaction::SessionTransaction,
+    Database, LocalFiles, Outcome, Prepared, TransactionStatus,
+    processes::{Begun, SessionShared},
+    rows,
+    short_path::CollectedRows,
+    statement::StatementTables,
+    threads,
+    transaction::SessionTransaction,
     virtual_tables::status,
 };
 use arrow_array::RecordBatch;
@@ -48,7 +53,6 @@ use muster_exec::{QueryCounters, Warning};
 use muster_storage::{LoadProgress, mutex::Mutex};
 use muster_types::{Result, Value, charset::Charset};
 use state::SessionState;
-use statement::Begun;
 use std::{
     borrow::Cow,
     path::Path,

@@ -5,8 +5,13 @@ use super::{
     state::SessionState,
 };
 use crate::{
-    Outcome, ResultSet, RowStream, command_counters::Command, processes::SessionShared, statement::StatementContext,
-    threads::panic_error, transaction::SessionTransaction, virtual_tables::show::latest_deadlock,
+    Outcome, ResultSet, RowStream,
+    command_counters::Command,
+    processes::{Begun, SessionShared},
+    statement::StatementContext,
+    threads::panic_error,
+    transaction::SessionTransaction,
+    virtual_tables::show::latest_deadlock,
 };
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
@@ -25,9 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Statements that are at least as long are taken from the memory of queries until they run.
 const COUNTED_TEXT_BYTES: usize = 4096;
-
-/// The number of a statement that has begun, and what stops it.
-pub type Begun = (u64, CancellationToken);
 
 /// The rows of a statement, which ends with them.
 struct RowsOfStatement {
@@ -137,7 +139,7 @@ impl SessionState {
     /// The life of a statement around what it does.
     fn statement(
         &mut self,
-        (number, cancel): Begun,
+        Begun { number, cancel }: Begun,
         run: impl FnOnce(&mut SessionState, CancellationToken) -> Result<Outcome>,
     ) -> Result<Outcome> {
         self.count_question();
@@ -152,7 +154,7 @@ impl SessionState {
     /// Runs a statement that is no SQL text and changes rows (loading batches): its number of rows.
     pub fn statement_without_text(
         &mut self,
-        (number, cancel): Begun,
+        Begun { number, cancel }: Begun,
         run: impl FnOnce(&Arc<StatementContext>) -> Result<u64>,
     ) -> Result<u64> {
         self.begin_diagnostics();

@@ -6,7 +6,8 @@ use crate::{
     Outcome,
     command_counters::Command,
     dml::{self, InPlace},
-    session::{Session, state::SessionState, statement::Begun},
+    processes::Begun,
+    session::{Session, state::SessionState},
     short_path::{ShortWrite, with_moments},
     threads::{self, panic_error},
     waiting,
@@ -34,24 +35,23 @@ enum Changed {
 }
 
 impl Session {
-    /// Runs a statement that has begun, on the caller's thread unless it has to wait for a page or a lock and others
-    /// live there.
+    /// Runs a statement that has begun, on the caller's thread unless it has to wait for a lock, or for a page while
+    /// others live there.
     pub(super) async fn write_short(&mut self, write: Arc<ShortWrite>, begun: Begun) -> ShortAnswer {
-        let may_wait = waiting::is_alone();
         let mut changed = {
             let mut state = self.state.lock();
-            match may_wait || state.is_in_memory(&write) {
-                true => state.change_short(&write, &begun.1, may_wait),
+            match waiting::is_alone() || state.is_in_memory(&write) {
+                true => state.change_short(&write, &begun.cancel, false),
                 false => Changed::MustWait,
             }
         };
         if matches!(changed, Changed::MustWait) {
-            let (state, cancel) = (self.state.clone(), begun.1.clone());
+            let (state, cancel) = (self.state.clone(), begun.cancel.clone());
             let change = move || Ok(state.lock().change_short(&write, &cancel, true));
             changed = threads::blocking(change).await.unwrap_or(Changed::General);
         }
         match changed {
-            Changed::Ended(ended) => ShortAnswer::Done(self.tell_when_durable(ended, begun.0).await),
+            Changed::Ended(ended) => ShortAnswer::Done(self.tell_when_durable(ended, begun.number).await),
             Changed::MustWait | Changed::General => {
                 self.begun_short = Some(begun);
                 ShortAnswer::General

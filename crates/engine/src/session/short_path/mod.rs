@@ -13,9 +13,10 @@ mod learn;
 mod read;
 mod transact;
 
-use super::{Session, state::SessionState, statement::Begun};
+use super::{Session, state::SessionState};
 use crate::{
     Outcome,
+    processes::Begun,
     short_path::{Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, add_class, is_small, parameterize},
     statement::Clock,
     variables::{self, Variables},
@@ -140,7 +141,7 @@ impl Session {
 
     /// The plan of a statement that the cache does not know.
     async fn learn_short(&mut self, begun: &Begun) -> Option<FoundPlan> {
-        let cancel = begun.1.clone();
+        let cancel = begun.cancel.clone();
         let learnt = self.on_statement_thread(|state| Ok(state.learn_and_keep(cancel))).await;
         // What is wrong with the statement, the general path tells.
         learnt.ok().flatten()

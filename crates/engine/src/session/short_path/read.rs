@@ -5,13 +5,14 @@ use crate::{
     Outcome, Session,
     command_counters::Command,
     metadata_locks::TableUse,
-    session::{state::SessionState, statement::Begun},
+    processes::Begun,
+    session::state::SessionState,
     short_path::{
         Epoch, LockingReads, NestedPlan, RowReads, RowSink, RunEnd, RunFigures, ShortPlan, Stop, Surroundings, Way,
         run_direct, run_nested, with_moments,
     },
     statement::{StatementContext, plan_counters},
-    threads, waiting,
+    threads,
 };
 use muster_sql::{Blocked, Isolation};
 use muster_storage::{LockMode, Pages, ReadView};
@@ -34,7 +35,7 @@ impl Session {
         if plan.locks_rows() {
             return self.lock_short(plan, begun, sink).await;
         }
-        match self.state.lock().run_short(&plan, begun.0, None, &mut sink) {
+        match self.state.lock().run_short(&plan, begun.number, None, &mut sink) {
             RunEnd::Rows(_) => return (sink, ShortAnswer::Rows),
             RunEnd::MustWait => self.begun_short = Some(begun.clone()),
             _ => {
@@ -43,7 +44,7 @@ impl Session {
             }
         }
         let state = self.state.clone();
-        let (process, cancel, number) = (self.process.clone(), begun.1, begun.0);
+        let (process, cancel, number) = (self.process.clone(), begun.cancel, begun.number);
         let read = move || {
             let mut state = state.lock();
             let longest = state.longest();
@@ -54,15 +55,13 @@ impl Session {
         threads::blocking(read).await.unwrap_or_else(|_| (S::default(), ShortAnswer::General))
     }
 
-    /// Runs a plan that locks what it reads, where it arrives unless it has to wait for a page or a lock and others
-    /// live there.
+    /// Runs a plan that locks what it reads, where it arrives unless it has to wait for a page or a lock.
     async fn lock_short<S>(&mut self, plan: Arc<ShortPlan>, begun: Begun, mut sink: S) -> (S, ShortAnswer)
     where
         S: RowSink + Default + Send + 'static,
     {
-        let may_wait = waiting::is_alone();
-        let mut locked = self.state.lock().lock_short(&plan, &begun, may_wait, &mut sink);
-        if matches!(locked, Locked::MustWait) && !may_wait {
+        let mut locked = self.state.lock().lock_short(&plan, &begun, false, &mut sink);
+        if matches!(locked, Locked::MustWait) {
             let (state, begun) = (self.state.clone(), begun.clone());
             let lock = move || {
                 let locked = state.lock().lock_short(&plan, &begun, true, &mut sink);
@@ -71,7 +70,7 @@ impl Session {
             (sink, locked) = threads::blocking(lock).await.unwrap_or_else(|_| (S::default(), Locked::General));
         }
         match locked {
-            Locked::Ended(ended) => match self.tell_when_durable(ended, begun.0).await {
+            Locked::Ended(ended) => match self.tell_when_durable(ended, begun.number).await {
                 Ok(_) => (sink, ShortAnswer::Rows),
                 Err(e) => (sink, ShortAnswer::Done(Err(e))),
             },
@@ -254,8 +253,8 @@ impl SessionState {
     ) -> RunEnd {
         let Some(lock) = plan.lock() else { return RunEnd::General };
         let context = match waits {
-            true => self.context(begun.1.clone(), self.variables.clone()),
-            false => self.context_in_place(begun.1.clone()),
+            true => self.context(begun.cancel.clone(), self.variables.clone()),
+            false => self.context_in_place(begun.cancel.clone()),
         };
         self.limit_time(&context);
         let values = with_moments(&self.short_path.values, whole.moments(), || self.moment_at(&context.clock));

@@ -47,7 +47,7 @@ impl Session {
             let found = state.find_transaction_statement(statement)?;
             let begun = state.begin_short(statement);
             match state.transact_in_place(found) {
-                Some(ended) => (ended, begun.0),
+                Some(ended) => (ended, begun.number),
                 None => {
                     self.begun_short = Some(begun);
                     return None;
