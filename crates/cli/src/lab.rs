@@ -6,6 +6,7 @@ use crate::{
     progress::LoadBars,
     regret,
     size::Size,
+    tpcc,
 };
 use anyhow::{Context, bail};
 use muster_engine::LoadProgress;
@@ -65,6 +66,8 @@ pub struct Arguments {
 enum Command {
     /// The plans that the optimizer chooses against the best ones that hints can force
     Regret(regret::Arguments),
+    /// TPC-C without think times, on a data directory or on any server with MySQL's protocol
+    Tpcc(tpcc::Arguments),
 }
 
 impl Arguments {
@@ -72,6 +75,7 @@ impl Arguments {
     pub fn pin(&self) -> anyhow::Result<()> {
         let threads = match &self.command {
             Some(Command::Regret(regret)) => regret.threads,
+            Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
             None => self.threads,
         };
         affinity::pin(threads.max(1)).map(drop)
@@ -79,8 +83,10 @@ impl Arguments {
 }
 
 pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
-    if let Some(Command::Regret(regret)) = arguments.command.take() {
-        return regret::run(regret).await;
+    match arguments.command.take() {
+        Some(Command::Regret(regret)) => return regret::run(regret).await,
+        Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
+        None => {}
     }
     if arguments.names.iter().any(|n| n == "list") {
         for experiment in EXPERIMENTS {

@@ -6,7 +6,7 @@
 //!   sql     the shell, embedded or remote     shell/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
-//!   lab     experiments                       lab.rs, regret.rs
+//!   lab     experiments                       lab.rs, regret.rs, tpcc.rs
 //! ```
 
 mod affinity;
@@ -27,6 +27,7 @@ mod regret;
 mod serve;
 mod shell;
 mod size;
+mod tpcc;
 
 use clap::{Parser, Subcommand};
 
