@@ -54,6 +54,9 @@ pub struct Arguments {
     /// Save the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Save the results as a chart
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -94,9 +97,11 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let measured = Measured { database: &database, name, scale };
     let mut report = tokio::task::block_in_place(|| tpcc::measure(&measured, &options))?;
-    tpcc::check(&measured, &schema, !arguments.no_check, &mut report).await?;
+    let checked = tpcc::check(&measured, &options, !arguments.no_check, &mut report).await;
+    // What was measured is shown, whatever came afterwards.
     print(tpcc::text(&report))?;
     save(&arguments, &report)?;
+    checked?;
     if !report.is_clean() {
         bail!("the run was not clean");
     }
@@ -107,6 +112,10 @@ fn save(arguments: &Arguments, report: &TpccReport) -> anyhow::Result<()> {
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(report)? + "\n";
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &arguments.svg {
+        let chart = tpcc::chart::svg(std::slice::from_ref(report));
+        std::fs::write(path, chart).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }

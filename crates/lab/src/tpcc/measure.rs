@@ -1,6 +1,6 @@
 //! One measurement: a run on prepared data, and whether the data are consistent afterwards.
 
-use super::{RunOptions, Scale, TpccReport, conditions, run};
+use super::{RunOptions, Scale, TpccReport, conditions, log_cost::log_costs, run};
 use crate::target::{Result, Target, TestedDatabase};
 use std::collections::BTreeMap;
 
@@ -32,9 +32,16 @@ pub fn measure(measured: &Measured, options: &RunOptions) -> Result<TpccReport> 
     Ok(TpccReport::new(measured.name.clone(), measured.scale, options, result))
 }
 
-/// Adds to a report what the database says of itself, and the conditions if they are asked for.
-pub async fn check(measured: &Measured<'_>, schema: &str, conditions: bool, report: &mut TpccReport) -> Result<()> {
-    let mut target = measured.database.connect(Some(schema)).await?;
+/// Adds to a report what the database says of itself, what each kind of transaction costs in the log, and the
+/// conditions if they are asked for.
+pub async fn check(
+    measured: &Measured<'_>,
+    options: &RunOptions,
+    conditions: bool,
+    report: &mut TpccReport,
+) -> Result<()> {
+    report.log_by_kind = log_costs(measured.database, measured.scale, options).await?;
+    let mut target = measured.database.connect(Some(&options.schema)).await?;
     let version = target.query("SELECT VERSION()").await?.texts();
     report.version = version.into_iter().flatten().flatten().next().unwrap_or_default();
     report.settings = settings(&mut target).await?;

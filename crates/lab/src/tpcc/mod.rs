@@ -11,17 +11,24 @@
 //!   Terminal       one client: draws, runs, repeats, counts      terminal.rs
 //!   run            all terminals for a time                      run.rs
 //!   conditions     consistency conditions 1 to 12                conditions.rs
+//!   missing        acknowledged orders that a crash has taken    missing.rs
 //!   Tally          what terminals have counted                   tally.rs
 //!   Histogram      latencies                                     histogram.rs
 //!   prepare        loads the data unless they are there          prepare.rs
 //!   TpccReport     results; as text, as JSON, as a chart         report.rs, text.rs, chart.rs
-//!   measure        prepare, run, conditions, report              measure.rs
+//!   LogCost        bytes and syncs of the log by kind            log_cost.rs
+//!   measure        run, log costs, conditions, report            measure.rs
 //! ```
 
+pub mod chart;
 pub mod conditions;
 mod deck;
+#[cfg(test)]
+mod fixture;
 pub mod histogram;
+mod log_cost;
 mod measure;
+mod missing;
 mod prepare;
 pub mod random;
 pub mod report;
@@ -35,7 +42,9 @@ mod terminal;
 mod text;
 pub mod transactions;
 
+pub use log_cost::LogCost;
 pub use measure::{Measured, check, measure};
+pub use missing::missing_orders;
 pub use prepare::prepare;
 pub use report::TpccReport;
 pub use run::{RunOptions, RunResult, run};

@@ -4,6 +4,7 @@ use super::{
     ConflictCounts, Kind, RunOptions, Scale, Tally,
     conditions::ConditionResult,
     histogram::{Histogram, LatencySummary},
+    log_cost::LogCost,
     run::RunResult,
 };
 use serde::Serialize;
@@ -41,6 +42,8 @@ pub struct TpccReport {
     pub log: BTreeMap<&'static str, u64>,
     pub log_bytes_per_transaction: Option<f64>,
     pub log_syncs_per_transaction: Option<f64>,
+    /// By the kinds of transactions; empty if the database does not tell.
+    pub log_by_kind: Vec<LogCost>,
     /// Settings that decide what a commit waits for, as the database shows them.
     pub settings: BTreeMap<String, String>,
     /// Empty if they were not checked.
@@ -92,6 +95,7 @@ impl TpccReport {
             log_bytes_per_transaction: per_transaction("Innodb_os_log_written"),
             log_syncs_per_transaction: per_transaction("Innodb_os_log_fsyncs"),
             log,
+            log_by_kind: Vec::new(),
             errors: tally.errors,
             lost,
             settings: BTreeMap::new(),

@@ -177,7 +177,7 @@ fn watch_log(database: &TestedDatabase, clock: &Clock) -> Result<BTreeMap<&'stat
     Ok(after.into_iter().filter_map(growth).collect())
 }
 
-async fn log_status<T: Target>(target: &mut T) -> Result<BTreeMap<&'static str, u64>> {
+pub(super) async fn log_status<T: Target>(target: &mut T) -> Result<BTreeMap<&'static str, u64>> {
     let rows = target.query("SHOW GLOBAL STATUS LIKE 'Innodb%'").await?.texts();
     let mut status = BTreeMap::new();
     for row in rows {

@@ -28,6 +28,10 @@ pub fn text(report: &TpccReport) -> String {
     if let (Some(bytes), Some(syncs)) = (report.log_bytes_per_transaction, report.log_syncs_per_transaction) {
         let _ = writeln!(out, "\nlog: {bytes:.0} bytes and {syncs:.3} syncs a transaction");
     }
+    for cost in &report.log_by_kind {
+        let (kind, bytes, syncs) = (cost.kind.title(), cost.bytes, cost.syncs);
+        let _ = writeln!(out, "  {kind:13}{bytes:7.0} bytes and {syncs:.3} syncs each, alone");
+    }
     for (message, count) in &report.errors {
         let _ = writeln!(out, "{count} times: {message}");
     }
