@@ -112,14 +112,14 @@ fn customer(random: &mut TpccRandom, scale: Scale, w: u32, d: u32, c: u32) -> Ve
     row.extend(address(random));
     row.extend([text(random.digits(16)), Value::DateTime(LOADED_AT)]);
     row.push(text(if random.percent(10) { "BC" } else { "GC" }));
-    row.extend([money(50_000_00), rate(random.number(0, 5000)), money(-10_00), money(10_00)]);
+    row.extend([money(50_000 * 100), rate(random.number(0, 5000)), money(-1000), money(1000)]);
     row.extend([int(1), int(0), text(random.letters(300, 500))]);
     row
 }
 
 fn history(random: &mut TpccRandom, w: u32, d: u32, c: u32) -> Vec<Value> {
     let data = text(random.letters(12, 24));
-    vec![int(c), int(d), int(w), int(d), int(w), Value::DateTime(LOADED_AT), money(10_00), data]
+    vec![int(c), int(d), int(w), int(d), int(w), Value::DateTime(LOADED_AT), money(1000), data]
 }
 
 fn stock(random: &mut TpccRandom, w: u32, i: u32) -> Vec<Value> {

@@ -29,7 +29,7 @@ impl PaymentInput {
             false => (source.other_warehouse(warehouse), source.district()),
         };
         let customer = source.customer();
-        let cents = source.random.number(1_00, 5000_00);
+        let cents = source.random.number(100, 500_000);
         PaymentInput { warehouse, district, customer_warehouse, customer_district, customer, cents }
     }
 
@@ -37,7 +37,7 @@ impl PaymentInput {
         let amount = money(self.cents.into());
         let (w, d) = (int(self.warehouse), int(self.district));
         changed_one(&target.execute(statements.pay_warehouse, &[amount.clone(), w.clone()]).await?, "w_ytd")?;
-        let warehouse = target.execute(statements.warehouse, &[w.clone()]).await?;
+        let warehouse = target.execute(statements.warehouse, std::slice::from_ref(&w)).await?;
         let paid = target.execute(statements.pay_district, &[amount.clone(), w.clone(), d.clone()]).await?;
         changed_one(&paid, "d_ytd")?;
         let district = target.execute(statements.district, &[w.clone(), d.clone()]).await?;
