@@ -4,7 +4,7 @@ use crate::{
     affinity,
     print::{print, print_line},
     progress::LoadBars,
-    regret,
+    regret, settings,
     size::Size,
     tpcc,
 };
@@ -68,6 +68,8 @@ enum Command {
     Regret(regret::Arguments),
     /// TPC-C without think times, on a data directory or on any server with MySQL's protocol
     Tpcc(tpcc::Arguments),
+    /// What settings of the log bring to TPC-C, and what crashes take with each
+    Settings(settings::Arguments),
 }
 
 impl Arguments {
@@ -76,6 +78,7 @@ impl Arguments {
         let threads = match &self.command {
             Some(Command::Regret(regret)) => regret.threads,
             Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
+            Some(Command::Settings(settings)) => return settings.pin(),
             None => self.threads,
         };
         affinity::pin(threads.max(1)).map(drop)
@@ -86,6 +89,7 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command.take() {
         Some(Command::Regret(regret)) => return regret::run(regret).await,
         Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
+        Some(Command::Settings(settings)) => return settings::run(settings).await,
         None => {}
     }
     if arguments.names.iter().any(|n| n == "list") {

@@ -76,6 +76,7 @@ impl Arguments {
             measured: duration(self.seconds, "seconds")?,
             seed: self.seed,
             keeps_orders: false,
+            ends_at_error: false,
         })
     }
 }

@@ -39,6 +39,7 @@ fn options(seconds: f64, keeps_orders: bool) -> RunOptions {
         measured: Duration::from_secs_f64(seconds),
         seed: 3,
         keeps_orders,
+        ends_at_error: false,
     }
 }
 

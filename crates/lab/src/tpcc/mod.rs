@@ -17,6 +17,7 @@
 //!   prepare        loads the data unless they are there          prepare.rs
 //!   TpccReport     results; as text, as JSON, as a chart         report.rs, text.rs, chart.rs
 //!   LogCost        bytes and syncs of the log by kind            log_cost.rs
+//!   settings       what settings bring, and what crashes take      settings/
 //!   measure        run, log costs, conditions, report            measure.rs
 //! ```
 
@@ -35,6 +36,7 @@ pub mod report;
 mod rows;
 mod run;
 mod scale;
+pub mod settings;
 mod statements;
 mod tables;
 mod tally;

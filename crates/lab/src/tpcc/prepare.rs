@@ -18,13 +18,29 @@ pub async fn prepare(
     anew: bool,
     observer: &dyn LoadObserver,
 ) -> Result<()> {
+    prepare_with(database, schema, scale, "", anew, observer).await
+}
+
+/// Does what [`prepare`] does, with options behind each CREATE TABLE.
+pub(super) async fn prepare_with(
+    database: &TestedDatabase,
+    schema: &str,
+    scale: Scale,
+    table_options: &str,
+    anew: bool,
+    observer: &dyn LoadObserver,
+) -> Result<()> {
     if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
     }
     if !anew && is_prepared(database, schema, scale).await? {
         return Ok(());
     }
-    load_into(database, schema, &data_set(scale), observer).await
+    let mut data = data_set(scale);
+    if !table_options.is_empty() {
+        data.schema = data.schema.replace("\n);", &format!("\n) {table_options};")).into();
+    }
+    load_into(database, schema, &data, observer).await
 }
 
 /// Returns true if the data are there, and false if the database has no tables or does not exist.

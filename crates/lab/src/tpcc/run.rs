@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// Keep the keys of all orders that were acknowledged.
     pub keeps_orders: bool,
+    /// A client ends at its first error that is no conflict.
+    pub ends_at_error: bool,
 }
 
 /// What a run has done.
@@ -103,7 +105,8 @@ pub fn run(database: &TestedDatabase, scale: Scale, options: &RunOptions) -> Res
         drop(opened);
         let are_open = all_opened.iter().take(options.threads).filter(|is_open| *is_open).count() == options.threads;
         let clock = clock.get_or_init(|| if are_open { Clock::starting_now(options) } else { Clock::stopped() });
-        let log = watch_log(database, clock);
+        let have_ended = || terminals.iter().all(std::thread::ScopedJoinHandle::is_finished);
+        let log = watch_log(database, clock, &have_ended);
         let mut result = RunResult { tally: Tally::default(), seconds: 0.0, log: BTreeMap::new(), lost: Vec::new() };
         let mut last_end = clock.begin;
         for terminal in terminals {
@@ -141,9 +144,11 @@ fn terminal_thread(
     let terminal = runtime().and_then(|runtime| {
         let random = TpccRandom::new(options.seed, number as u64);
         let source = InputSource { random, constants: NuRandConstants::of_run(options.seed), scale };
-        let terminal = runtime.block_on(async {
+        let terminal: Result<_> = runtime.block_on(async {
             let target = database.connect(Some(&options.schema)).await?;
-            Terminal::open(target, source, options.keeps_orders).await
+            let mut terminal = Terminal::open(target, source, options.keeps_orders).await?;
+            terminal.ends_at_error = options.ends_at_error;
+            Ok(terminal)
         });
         Ok((runtime, terminal?))
     });
@@ -161,9 +166,13 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 /// The growth of the log's status variables over the measured time, watched through a connection of its own.
-fn watch_log(database: &TestedDatabase, clock: &Clock) -> Result<BTreeMap<&'static str, u64>> {
+fn watch_log(
+    database: &TestedDatabase,
+    clock: &Clock,
+    have_ended: &dyn Fn() -> bool,
+) -> Result<BTreeMap<&'static str, u64>> {
     let sleep_until = |at: Instant| {
-        while Instant::now() < at && !clock.stopped.load(Relaxed) {
+        while Instant::now() < at && !clock.stopped.load(Relaxed) && !have_ended() {
             std::thread::sleep(at.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)));
         }
     };

@@ -20,15 +20,18 @@ pub struct Terminal<T: Target> {
     pub tally: Tally,
     /// Keep the keys of orders that were acknowledged.
     keeps_orders: bool,
+    /// End at the first error that is no conflict.
+    pub ends_at_error: bool,
 }
 
 impl<T: Target> Terminal<T> {
     pub async fn open(mut target: T, source: InputSource, keeps_orders: bool) -> Result<Terminal<T>> {
         let statements = Statements::prepare(&mut target).await?;
-        Ok(Terminal { target, statements, source, deck: Deck::default(), tally: Tally::default(), keeps_orders })
+        let (deck, tally) = (Deck::default(), Tally::default());
+        Ok(Terminal { target, statements, source, deck, tally, keeps_orders, ends_at_error: false })
     }
 
-    /// Runs transactions until the clock stops. Error: the connection has ended.
+    /// Runs transactions until the clock stops. Error: the connection has ended, or another error if that ends a run.
     pub async fn work(&mut self, clock: &Clock) -> Result<()> {
         while !clock.is_over() {
             let kind = self.deck.draw(&mut self.source.random);
@@ -63,7 +66,7 @@ impl<T: Target> Terminal<T> {
                     return Ok(());
                 }
                 Err(error) => {
-                    if error.is_fatal() {
+                    if error.is_fatal() || self.ends_at_error && error.conflict().is_none() {
                         return Err(error);
                     }
                     self.roll_back().await?;
