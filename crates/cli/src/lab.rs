@@ -4,14 +4,14 @@ use crate::{
     affinity,
     print::{print, print_line},
     progress::LoadBars,
-    regret, settings,
+    queries, regret, settings,
     size::Size,
     tpcc,
 };
 use anyhow::{Context, bail};
 use muster_engine::LoadProgress;
 use muster_lab::{
-    DataTable, EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report,
+    DataTable, EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report, Workload,
     load::LoadObserver,
     report::{StrategyReport, json::json, svg::svg, table::table},
 };
@@ -68,6 +68,10 @@ enum Command {
     Regret(regret::Arguments),
     /// TPC-C without think times, on a data directory or on any server with MySQL's protocol
     Tpcc(tpcc::Arguments),
+    /// The 22 queries of DBT-3, on a data directory or on any server with MySQL's protocol
+    Dbt3(queries::Arguments),
+    /// The 13 queries of the Star Schema Benchmark, on a data directory or on any server with MySQL's protocol
+    Ssb(queries::Arguments),
     /// What settings of the log bring to TPC-C, and what crashes take with each
     Settings(settings::Arguments),
 }
@@ -78,6 +82,7 @@ impl Arguments {
         let threads = match &self.command {
             Some(Command::Regret(regret)) => regret.threads,
             Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
+            Some(Command::Dbt3(queries) | Command::Ssb(queries)) => return queries.pin(),
             Some(Command::Settings(settings)) => return settings.pin(),
             None => self.threads,
         };
@@ -89,6 +94,8 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command.take() {
         Some(Command::Regret(regret)) => return regret::run(regret).await,
         Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
+        Some(Command::Dbt3(queries)) => return queries::run(Workload::Dbt3, queries).await,
+        Some(Command::Ssb(queries)) => return queries::run(Workload::Ssb, queries).await,
         Some(Command::Settings(settings)) => return settings::run(settings).await,
         None => {}
     }

@@ -22,6 +22,7 @@ mod log_arguments;
 mod open;
 mod print;
 mod progress;
+mod queries;
 mod recovery;
 mod regret;
 mod serve;

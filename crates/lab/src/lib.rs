@@ -12,6 +12,8 @@
 //!   Device         replays their reads               device/
 //!   regret         chosen against forced plans       regret/
 //!   tpcc           transactions and their report     tpcc/
+//!   query_times    queries on any database           query_times/
+//!   Environment    version, settings, machine        environment.rs
 //!   Report         table, JSON, SVG chart            report/
 //! ```
 
@@ -19,9 +21,11 @@ mod batch;
 pub mod data_set;
 pub mod dbt3;
 pub mod device;
+pub mod environment;
 pub mod experiment;
 pub mod load;
 pub mod queries;
+pub mod query_times;
 mod random;
 pub mod regret;
 pub mod report;

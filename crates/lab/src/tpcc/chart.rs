@@ -58,7 +58,8 @@ pub fn svg(reports: &[TpccReport]) -> String {
 
 /// One run from `top` on. Returns where it ends.
 fn one(out: &mut String, report: &TpccReport, top: f64) -> f64 {
-    let TpccReport { database, version, warehouses, threads, new_orders_per_minute, .. } = report;
+    let TpccReport { database, environment, warehouses, threads, new_orders_per_minute, .. } = report;
+    let version = &environment.version;
     let title = format!("TPC-C on {database} ({version}), {warehouses} warehouses, {threads} threads");
     text(out, MARGIN, top + 14.0, "title", &title);
     let summary = format!(

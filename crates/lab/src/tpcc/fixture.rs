@@ -7,6 +7,7 @@ use super::{
     log_cost::LogCost,
     report::{KindReport, TpccReport},
 };
+use crate::environment::Environment;
 use std::collections::BTreeMap;
 
 const NOTHING: LatencySummary = LatencySummary { mean: 0.0, p50: 0.0, p95: 0.0, p99: 0.0, max: 0.0 };
@@ -25,7 +26,7 @@ pub fn report() -> TpccReport {
     });
     TpccReport {
         database: "/srv/<data>".into(),
-        version: "8.0".into(),
+        environment: Environment { version: "8.0".into(), ..Environment::default() },
         warehouses: 1,
         threads: 2,
         warm_up_seconds: 0.0,
@@ -45,7 +46,6 @@ pub fn report() -> TpccReport {
         log_bytes_per_transaction: Some(5000.0),
         log_syncs_per_transaction: Some(1.0),
         log_by_kind: vec![LogCost { kind: Kind::NewOrder, transactions: 10, bytes: 5000.0, syncs: 1.0 }],
-        settings: BTreeMap::new(),
         conditions: vec![ConditionResult { number: 1, name: "all is well", violations: 0, seconds: 0.0 }],
     }
 }

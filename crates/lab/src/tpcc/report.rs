@@ -7,6 +7,7 @@ use super::{
     log_cost::LogCost,
     run::RunResult,
 };
+use crate::environment::Environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use std::collections::BTreeMap;
 pub struct TpccReport {
     /// The data directory, or the server's address.
     pub database: String,
-    /// What the database says of its version.
-    pub version: String,
+    /// Of the run; empty until the database was asked.
+    pub environment: Environment,
     pub warehouses: u32,
     pub threads: usize,
     pub warm_up_seconds: f64,
@@ -44,8 +45,6 @@ pub struct TpccReport {
     pub log_syncs_per_transaction: Option<f64>,
     /// By the kinds of transactions; empty if the database does not tell.
     pub log_by_kind: Vec<LogCost>,
-    /// Settings that decide what a commit waits for, as the database shows them.
-    pub settings: BTreeMap<String, String>,
     /// Empty if they were not checked.
     pub conditions: Vec<ConditionResult>,
 }
@@ -78,7 +77,7 @@ impl TpccReport {
         let per_transaction = |name: &str| log.get(name).map(|grown| *grown as f64 / transactions.max(1) as f64);
         TpccReport {
             database,
-            version: String::new(),
+            environment: Environment::default(),
             warehouses: scale.warehouses,
             threads: options.threads,
             warm_up_seconds: options.warm_up.as_secs_f64(),
@@ -98,7 +97,6 @@ impl TpccReport {
             log_by_kind: Vec::new(),
             errors: tally.errors,
             lost,
-            settings: BTreeMap::new(),
             conditions: Vec::new(),
         }
     }

@@ -11,9 +11,14 @@ pub fn text(report: &TpccReport) -> String {
     let _ = writeln!(
         out,
         "TPC-C on {} ({}), {} warehouses, {} threads, {:.1} s after {:.1} s of warm-up",
-        report.database, report.version, report.warehouses, report.threads, report.seconds, report.warm_up_seconds
+        report.database,
+        report.environment.version,
+        report.warehouses,
+        report.threads,
+        report.seconds,
+        report.warm_up_seconds
     );
-    for (name, value) in &report.settings {
+    for (name, value) in &report.environment.settings {
         let _ = writeln!(out, "  {name} = {value}");
     }
     let _ = writeln!(

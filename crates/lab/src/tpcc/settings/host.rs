@@ -127,6 +127,11 @@ impl RunningHost {
     /// Ends a server that was started, and sets variables back. Error: a server that does not stop; it is killed.
     pub async fn stop(mut self) -> Result<()> {
         self.restore().await?;
+        self.stop_process().await
+    }
+
+    /// Ends a server that was started, which can be started again then.
+    pub async fn stop_process(&mut self) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         // The server may end before it answers.
         let asked = match self.database.connect(None).await {

@@ -19,7 +19,7 @@ mod text;
 mod variant;
 
 pub use compare::{SettingsOptions, compare};
-pub use host::Host;
+pub use host::{Host, RunningHost};
 pub use report::{CrashKind, CrashReport, SettingsReport, VariantReport};
 pub use simulated::{LoadedDisk, SimulatedCrashes, simulated_crashes};
 pub use text::text;
