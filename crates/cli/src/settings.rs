@@ -102,6 +102,7 @@ impl Arguments {
             seed: self.seed,
             keeps_orders: false,
             ends_at_error: false,
+            machine: None,
         };
         let simulated = (self.power_cuts > 0).then(|| SimulatedCrashes {
             moments: self.power_cuts,

@@ -77,6 +77,7 @@ impl Arguments {
             seed: self.seed,
             keeps_orders: false,
             ends_at_error: false,
+            machine: None,
         })
     }
 }

@@ -40,6 +40,7 @@ fn options(seconds: f64, keeps_orders: bool) -> RunOptions {
         seed: 3,
         keeps_orders,
         ends_at_error: false,
+        machine: None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     transactions::InputSource,
 };
 use crate::target::{Result, Target, TargetError, TestedDatabase};
-use muster_engine::waiting;
+use muster_engine::{io::simulated::SimulatedDisk, waiting};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -35,6 +35,9 @@ pub struct RunOptions {
     pub keeps_orders: bool,
     /// A client ends at its first error that is no conflict.
     pub ends_at_error: bool,
+    /// The disk of the machine that the database runs on, if that is a simulated one: what is answered when its power
+    /// is gone has not been answered.
+    pub machine: Option<Arc<SimulatedDisk>>,
 }
 
 /// What a run has done.
@@ -148,6 +151,7 @@ fn terminal_thread(
             let target = database.connect(Some(&options.schema)).await?;
             let mut terminal = Terminal::open(target, source, options.keeps_orders).await?;
             terminal.ends_at_error = options.ends_at_error;
+            terminal.machine = options.machine.clone();
             Ok(terminal)
         });
         Ok((runtime, terminal?))

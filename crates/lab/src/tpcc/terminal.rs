@@ -7,7 +7,8 @@ use super::{
     transactions::{Ended, Input, InputSource},
 };
 use crate::target::{Result, Target, TargetError};
-use std::time::Instant;
+use muster_engine::io::simulated::SimulatedDisk;
+use std::{sync::Arc, time::Instant};
 
 /// A transaction that meets so many conflicts is given up.
 const RETRIES_MAX: u32 = 100;
@@ -22,13 +23,14 @@ pub struct Terminal<T: Target> {
     keeps_orders: bool,
     /// End at the first error that is no conflict.
     pub ends_at_error: bool,
+    pub machine: Option<Arc<SimulatedDisk>>,
 }
 
 impl<T: Target> Terminal<T> {
     pub async fn open(mut target: T, source: InputSource, keeps_orders: bool) -> Result<Terminal<T>> {
         let statements = Statements::prepare(&mut target).await?;
         let (deck, tally) = (Deck::default(), Tally::default());
-        Ok(Terminal { target, statements, source, deck, tally, keeps_orders, ends_at_error: false })
+        Ok(Terminal { target, statements, source, deck, tally, keeps_orders, ends_at_error: false, machine: None })
     }
 
     /// Runs transactions until the clock stops. Error: the connection has ended, or another error if that ends a run.
@@ -46,6 +48,9 @@ impl<T: Target> Terminal<T> {
         let (kind, began) = (input.kind(), Instant::now());
         for attempt in 0.. {
             let result = input.run(&mut self.target, &self.statements).await;
+            if self.machine.as_ref().is_some_and(|machine| machine.is_off()) {
+                return Err(TargetError::Connection("the machine has no power".into()));
+            }
             let now = Instant::now();
             let measured = clock.measured(now);
             match result {

@@ -1,9 +1,6 @@
 //! Runs the mix under each variant, round by round, and the crashes after that.
 
-use super::{
-    Comparison, Host, SettingsReport, SimulatedCrashes, Variant, VariantReport, killed::killed, simulated::LoadedDisk,
-    simulated_crashes,
-};
+use super::{Comparison, Host, LoadedDisk, SettingsReport, SimulatedCrashes, Variant, VariantReport, killed::killed};
 use crate::{
     load::LoadObserver,
     statistics::Sample,
@@ -71,7 +68,7 @@ pub async fn compare(
         }
         if let Some((disk, crashes)) = loaded.as_ref().filter(|_| result.skipped.is_none()) {
             told(&format!("{}: crashes of simulated machines", variant.name));
-            result.crashes.extend(simulated_crashes(disk, variant, crashes).await?);
+            result.crashes.extend(disk.crashes(variant, crashes).await?);
         }
     }
     Ok(report)

@@ -21,6 +21,6 @@ mod variant;
 pub use compare::{SettingsOptions, compare};
 pub use host::{Host, RunningHost};
 pub use report::{CrashKind, CrashReport, SettingsReport, VariantReport};
-pub use simulated::{LoadedDisk, SimulatedCrashes, simulated_crashes};
+pub use simulated::{LoadedDisk, SimulatedCrashes};
 pub use text::text;
 pub use variant::{Comparison, Variant};

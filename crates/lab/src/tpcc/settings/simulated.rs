@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     load::LoadObserver,
-    target::{Result, TestedDatabase},
+    target::{Result, TargetError, TestedDatabase},
     tpcc::{Acknowledged, RunOptions, Scale, prepare, run},
 };
 use muster_engine::{Database, DatabaseOptions, io::simulated::SimulatedDisk};
@@ -33,27 +33,6 @@ pub struct SimulatedCrashes {
     pub threads: usize,
     pub seed: u64,
     pub observer: Box<dyn LoadObserver>,
-}
-
-/// Crashes of both kinds with the variant's settings, on copies of a loaded disk. Error: a setting that Muster lacks.
-pub async fn simulated_crashes(
-    loaded: &LoadedDisk,
-    variant: &Variant,
-    crashes: &SimulatedCrashes,
-) -> Result<Vec<CrashReport>> {
-    let machine = Machine { variant, folder: &loaded.folder.0 };
-    let (mut kills, mut cuts) = (CrashReport::new(CrashKind::KilledSimulated), CrashReport::new(CrashKind::PowerCut));
-    for moment in 0..u64::from(crashes.moments) {
-        let disk = Arc::new(loaded.disk.only_synced());
-        let acknowledged = machine.run(&disk, crashes, moment).await?;
-        machine.inspect(disk.all_written(), &acknowledged, &mut kills).await;
-        machine.inspect(disk.only_synced(), &acknowledged, &mut cuts).await;
-        for draw in 0..u64::from(crashes.disks) {
-            let left = disk.after_power_cut(crashes.seed + (moment << 32) + draw);
-            machine.inspect(left, &acknowledged, &mut cuts).await;
-        }
-    }
-    Ok(vec![kills, cuts])
 }
 
 fn options() -> DatabaseOptions {
@@ -82,6 +61,24 @@ impl LoadedDisk {
         drop((target, database));
         Ok(LoadedDisk { disk: disk.only_synced(), folder })
     }
+
+    /// Crashes of both kinds with the variant's settings, on copies of the disk. Error: a setting that Muster lacks.
+    pub async fn crashes(&self, variant: &Variant, crashes: &SimulatedCrashes) -> Result<Vec<CrashReport>> {
+        let machine = Machine { variant, folder: &self.folder.0 };
+        let (mut kills, mut cuts) =
+            (CrashReport::new(CrashKind::KilledSimulated), CrashReport::new(CrashKind::PowerCut));
+        for moment in 0..u64::from(crashes.moments) {
+            let disk = Arc::new(self.disk.only_synced());
+            let acknowledged = machine.run(&disk, crashes, moment).await?;
+            machine.inspect(disk.all_written(), &acknowledged, &mut kills).await;
+            machine.inspect(disk.only_synced(), &acknowledged, &mut cuts).await;
+            for draw in 0..u64::from(crashes.disks) {
+                let left = disk.after_power_cut(crashes.seed + (moment << 32) + draw);
+                machine.inspect(left, &acknowledged, &mut cuts).await;
+            }
+        }
+        Ok(vec![kills, cuts])
+    }
 }
 
 struct Machine<'a> {
@@ -90,10 +87,10 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    fn open(&self, disk: &Arc<SimulatedDisk>) -> Result<TestedDatabase> {
+    fn open(&self, disk: &Arc<SimulatedDisk>) -> Result<Arc<Database>> {
         let mut options = options();
         self.variant.apply(&mut options)?;
-        Ok(TestedDatabase::Embedded(Database::open_on(self.folder, options, disk.clone())?))
+        Ok(Database::open_on(self.folder, options, disk.clone())?)
     }
 
     fn run_options(crashes: &SimulatedCrashes) -> RunOptions {
@@ -105,6 +102,7 @@ impl Machine<'_> {
             seed: crashes.seed,
             keeps_orders: true,
             ends_at_error: true,
+            machine: None,
         }
     }
 
@@ -117,18 +115,28 @@ impl Machine<'_> {
     ) -> Result<Vec<Acknowledged>> {
         let database = self.open(disk)?;
         let options = crash_run(&Self::run_options(crashes), RUN_MAX, moment);
+        let options = RunOptions { machine: Some(disk.clone()), ..options };
         let later = Duration::from_millis(moment * 370 % 1000);
         let result = tokio::task::block_in_place(|| {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     std::thread::sleep(BEFORE_CUT + later);
-                    // The power goes within an operation: a few more, so that it is not always the same kind.
-                    disk.cut_power_after(moment * 7 % 32);
+                    if moment % 2 == 0 {
+                        disk.cut_power_after(moment * 5 % 8);
+                    } else {
+                        // Pages are written to their places all the time, but that is soon done: here the power goes
+                        // while it is. The error is that there is no power.
+                        disk.cut_power_after(30 + moment * 7 % 64);
+                        let _ = database.checkpoint();
+                    }
                 });
-                run(&database, SCALE, &options)
+                run(&TestedDatabase::Embedded(database.clone()), SCALE, &options)
             })
         })?;
-        Ok(result.tally.acknowledged)
+        match disk.is_off() {
+            true => Ok(result.tally.acknowledged),
+            false => Err(TargetError::Answer("the run ended before the power went".into())),
+        }
     }
 
     async fn inspect(&self, left: SimulatedDisk, acknowledged: &[Acknowledged], report: &mut CrashReport) {
@@ -136,7 +144,7 @@ impl Machine<'_> {
         match self.open(&Arc::new(left)) {
             Ok(database) => {
                 report.recovery_seconds_max = report.recovery_seconds_max.max(since.elapsed().as_secs_f64());
-                inspect(&database, crate::tpcc::DATABASE, SCALE, acknowledged, report).await;
+                inspect(&TestedDatabase::Embedded(database), crate::tpcc::DATABASE, SCALE, acknowledged, report).await;
             }
             Err(e) => report.add_unusable(acknowledged.len() as u64, &e.to_string()),
         }
@@ -151,7 +159,7 @@ impl ScratchFolder {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("muster-lab-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|e| crate::target::TargetError::Answer(e.to_string()))?;
+        std::fs::create_dir_all(&path).map_err(|e| TargetError::Answer(e.to_string()))?;
         Ok(ScratchFolder(path))
     }
 }
