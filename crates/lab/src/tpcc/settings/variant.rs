@@ -49,8 +49,8 @@ const fn log(name: &'static str, settings: &'static [(&'static str, &'static str
     Variant { name, settings, table_options: "" }
 }
 
-/// Tuned against unsafe: what a commit waits for, torn pages, how much log there may be. 8388608 bytes are the least that
-/// MySQL takes, 104857600 the default.
+/// Tuned against unsafe: what a commit waits for, torn pages, how much log there may be. 8388608 bytes are the least
+/// that MySQL takes, 104857600 the default.
 const DURABILITY: Comparison = Comparison {
     name: "durability",
     title: "tuned against unsafe settings of the log",

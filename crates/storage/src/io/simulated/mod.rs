@@ -139,8 +139,8 @@ impl SimulatedDisk {
         self.after(&Loss::ALL, &Loss::ALL)
     }
 
-    /// The disk that a process finds that was killed and is started again while the machine goes on: all that was written,
-    /// synced or not.
+    /// The disk that a process finds that was killed and is started again while the machine goes on: all that was
+    /// written, synced or not.
     pub fn all_written(&self) -> SimulatedDisk {
         self.after(&Loss::NONE, &Loss::NONE)
     }
