@@ -4,13 +4,14 @@ use crate::{
     affinity,
     print::{print, print_line},
     progress::LoadBars,
-    regret,
+    queries, regret, settings,
     size::Size,
+    tpcc,
 };
 use anyhow::{Context, bail};
 use muster_engine::LoadProgress;
 use muster_lab::{
-    DataTable, EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report,
+    DataTable, EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report, Workload,
     load::LoadObserver,
     report::{StrategyReport, json::json, svg::svg, table::table},
 };
@@ -65,6 +66,14 @@ pub struct Arguments {
 enum Command {
     /// The plans that the optimizer chooses against the best ones that hints can force
     Regret(regret::Arguments),
+    /// TPC-C without think times, on a data directory or on any server with MySQL's protocol
+    Tpcc(tpcc::Arguments),
+    /// The 22 queries of DBT-3, on a data directory or on any server with MySQL's protocol
+    Dbt3(queries::Arguments),
+    /// The 13 queries of the Star Schema Benchmark, on a data directory or on any server with MySQL's protocol
+    Ssb(queries::Arguments),
+    /// What settings of the log bring to TPC-C, and what crashes take with each
+    Settings(settings::Arguments),
 }
 
 impl Arguments {
@@ -72,6 +81,9 @@ impl Arguments {
     pub fn pin(&self) -> anyhow::Result<()> {
         let threads = match &self.command {
             Some(Command::Regret(regret)) => regret.threads,
+            Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
+            Some(Command::Dbt3(queries) | Command::Ssb(queries)) => return queries.pin(),
+            Some(Command::Settings(settings)) => return settings.pin(),
             None => self.threads,
         };
         affinity::pin(threads.max(1)).map(drop)
@@ -79,8 +91,13 @@ impl Arguments {
 }
 
 pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
-    if let Some(Command::Regret(regret)) = arguments.command.take() {
-        return regret::run(regret).await;
+    match arguments.command.take() {
+        Some(Command::Regret(regret)) => return regret::run(regret).await,
+        Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
+        Some(Command::Dbt3(queries)) => return queries::run(Workload::Dbt3, queries).await,
+        Some(Command::Ssb(queries)) => return queries::run(Workload::Ssb, queries).await,
+        Some(Command::Settings(settings)) => return settings::run(settings).await,
+        None => {}
     }
     if arguments.names.iter().any(|n| n == "list") {
         for experiment in EXPERIMENTS {

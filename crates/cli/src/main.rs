@@ -6,7 +6,7 @@
 //!   sql     the shell, embedded or remote     shell/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
-//!   lab     experiments                       lab.rs, regret.rs
+//!   lab     experiments                       lab.rs, regret.rs, tpcc.rs, settings.rs
 //! ```
 
 mod affinity;
@@ -22,11 +22,14 @@ mod log_arguments;
 mod open;
 mod print;
 mod progress;
+mod queries;
 mod recovery;
 mod regret;
 mod serve;
+mod settings;
 mod shell;
 mod size;
+mod tpcc;
 
 use clap::{Parser, Subcommand};
 

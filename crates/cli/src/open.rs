@@ -39,6 +39,19 @@ pub enum DurabilityArgument {
 }
 
 impl OpenArguments {
+    /// Arguments with these sizes and log settings, and the defaults for all else.
+    pub fn for_experiments(buffer_pool_size: Size, memory_limit: Size, log: LogArguments) -> OpenArguments {
+        OpenArguments {
+            buffer_pool_size,
+            memory_limit,
+            durability: DurabilityArgument::Full,
+            page_size: Size(16 << 10),
+            threads: None,
+            force_recovery: false,
+            log,
+        }
+    }
+
     pub fn open(&self, directory: &Path) -> anyhow::Result<Arc<Database>> {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let options = DatabaseOptions {

@@ -59,7 +59,9 @@ pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
 pub use muster_sql::split;
-pub use muster_storage::{FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, arrow_type, io, value_at};
+pub use muster_storage::{
+    FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, array_of, arrow_type, io, value_at,
+};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use processes::ProcessInfo;

@@ -1,6 +1,6 @@
 //! A database that is made by a generator: its schema, and its tables' rows as streams of batches.
 
-use crate::{NoSuchScale, Workload, dbt3, ssb, sysbench};
+use crate::{NoSuchScale, Workload, dbt3, ssb, sysbench, tpcc};
 use arrow_array::RecordBatch;
 use std::{
     borrow::Cow,
@@ -41,6 +41,7 @@ pub(crate) enum RowSource {
     Dbt3Skewed(dbt3::Table, f64, dbt3::Skew),
     Ssb(ssb::Table, ssb::Scale),
     Sysbench(sysbench::Table),
+    Tpcc(tpcc::Table, tpcc::Scale),
 }
 
 impl DataSet {
@@ -65,6 +66,7 @@ impl DataTable {
             RowSource::Dbt3(dbt3::Table::Lineitem, _)
                 | RowSource::Dbt3Skewed(dbt3::Table::Lineitem, ..)
                 | RowSource::Ssb(ssb::Table::Lineorder, _)
+                | RowSource::Tpcc(tpcc::Table::OrderLine, _)
         )
     }
 
@@ -84,6 +86,7 @@ impl DataTable {
                 RowSource::Sysbench(table) => {
                     pieces(table.rows, sysbench::BATCH_ROWS).all(|rows| send(table.batch(rows)));
                 }
+                RowSource::Tpcc(table, scale) => table.batches(scale, &mut send),
             }
         });
         receiver.into_iter()
@@ -106,6 +109,7 @@ impl DataTable {
             RowSource::Sysbench(table) => {
                 pieces(table.rows, sysbench::BATCH_ROWS).try_for_each(|rows| table.write_tbl(rows, out))
             }
+            RowSource::Tpcc(table, scale) => table.write_tbl(scale, out),
         }
     }
 }

@@ -1,15 +1,19 @@
-//! Workloads and experiments: DBT-3, the Star Schema Benchmark, sysbench, and what access strategies do to their
-//! queries. A client of the engine.
+//! Workloads and experiments: DBT-3, the Star Schema Benchmark, sysbench, TPC-C, and what access strategies do to their
+//! queries. A client of the engine, and of any server with MySQL's protocol.
 //!
 //! ```text
 //!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql
 //!   DataSet        schema and tables of rows         data_set.rs
-//!   generators     what makes the rows               dbt3/, ssb/, sysbench/
+//!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/
+//!   Target         the database under test           target/
 //!   load           schema and data into a database   load.rs
 //!   Experiment     strategies side by side, as data  experiment.rs
 //!   Lab            runs them, cold and warm          runner.rs, statistics.rs
 //!   Device         replays their reads               device/
 //!   regret         chosen against forced plans       regret/
+//!   tpcc           transactions and their report     tpcc/
+//!   query_times    queries on any database           query_times/
+//!   Environment    version, settings, machine        environment.rs
 //!   Report         table, JSON, SVG chart            report/
 //! ```
 
@@ -17,9 +21,11 @@ mod batch;
 pub mod data_set;
 pub mod dbt3;
 pub mod device;
+pub mod environment;
 pub mod experiment;
 pub mod load;
 pub mod queries;
+pub mod query_times;
 mod random;
 pub mod regret;
 pub mod report;
@@ -27,6 +33,8 @@ pub mod runner;
 pub mod ssb;
 pub mod statistics;
 pub mod sysbench;
+pub mod target;
+pub mod tpcc;
 pub mod workload;
 
 pub use data_set::{DataSet, DataTable};

@@ -1,8 +1,19 @@
 //! Loading generated data: schema, then table after table.
 
-use crate::{DataSet, DataTable};
-use muster_engine::{LoadProgress, Session, types::Result};
-use std::sync::Arc;
+use crate::{
+    DataSet, DataTable,
+    target::{self, AnyTarget, ServerTarget, Target, TargetError, TestedDatabase, TextChunks},
+};
+use muster_engine::{LoadProgress, Session, split, types::Result};
+use std::{
+    io::{self, BufWriter, Write},
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+use tokio::sync::mpsc;
+
+/// Bytes of text that go to a server in one piece, and pieces made ahead of it.
+const CHUNK_BYTES: usize = 256 << 10;
+const CHUNKS_AHEAD: usize = 8;
 
 /// Follows a load. Called from the thread that loads.
 pub trait LoadObserver {
@@ -14,7 +25,10 @@ pub trait LoadObserver {
 
 /// Makes the database anew and loads its tables. A database of that name is dropped.
 pub async fn load(session: &mut Session, data: &DataSet, observer: &dyn LoadObserver) -> Result<()> {
-    let name = data.name;
+    load_as(session, data.name, data, observer).await
+}
+
+async fn load_as(session: &mut Session, name: &str, data: &DataSet, observer: &dyn LoadObserver) -> Result<()> {
     session.query(&format!("DROP DATABASE IF EXISTS {name}")).await?;
     session.query(&format!("CREATE DATABASE {name}")).await?;
     session.use_database(name)?;
@@ -28,6 +42,91 @@ pub async fn load(session: &mut Session, data: &DataSet, observer: &dyn LoadObse
         observer.table_finished(table, rows);
     }
     Ok(())
+}
+
+/// Makes the database `name` anew and loads its tables: as batches into an embedded database, over LOAD DATA LOCAL into
+/// a server. A database of that name is dropped. Errors: those of the statements; a server without `local_infile`.
+pub async fn load_into(
+    database: &TestedDatabase,
+    name: &str,
+    data: &DataSet,
+    observer: &dyn LoadObserver,
+) -> target::Result<()> {
+    match database.connect(None).await? {
+        AnyTarget::Embedded(mut target) => Ok(load_as(target.session(), name, data, observer).await?),
+        AnyTarget::Server(mut server) => load_into_server(&mut server, name, data, observer).await,
+    }
+}
+
+async fn load_into_server(
+    server: &mut ServerTarget,
+    name: &str,
+    data: &DataSet,
+    observer: &dyn LoadObserver,
+) -> target::Result<()> {
+    server.query(&format!("DROP DATABASE IF EXISTS `{name}`")).await?;
+    server.query(&format!("CREATE DATABASE `{name}`")).await?;
+    server.query(&format!("USE `{name}`")).await?;
+    for statement in split(&data.schema) {
+        server.query(statement).await?;
+    }
+    for table in &data.tables {
+        let progress = Arc::new(LoadProgress::default());
+        observer.table_started(table, progress.clone());
+        let sql = format!(
+            "LOAD DATA LOCAL INFILE '{0}.tbl' INTO TABLE {0} FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n'",
+            table.name
+        );
+        let rows = server.load(&sql, text_of(table.clone(), progress)).await.map_err(|e| without_infile(e, name))?;
+        if table.rows_are_exact() && rows != table.rows {
+            let message = format!("{} of {} rows of {} were loaded", rows, table.rows, table.name);
+            return Err(TargetError::Answer(message));
+        }
+        observer.table_finished(table, rows);
+    }
+    Ok(())
+}
+
+/// Says how a server is made to take files of its clients.
+fn without_infile(error: TargetError, name: &str) -> TargetError {
+    match error {
+        TargetError::Statement { number: number @ (1148 | 3948), message } => {
+            let message = format!("{message} (to load {name}: SET GLOBAL local_infile = 1 on the server)");
+            TargetError::Statement { number, message }
+        }
+        other => other,
+    }
+}
+
+/// The rows of a table as text, made on a thread of its own.
+fn text_of(table: DataTable, progress: Arc<LoadProgress>) -> TextChunks {
+    let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+    std::thread::spawn(move || {
+        let mut out = BufWriter::with_capacity(CHUNK_BYTES, ChunkWriter { sender: sender.clone(), progress });
+        if let Err(e) = table.write_tbl(&mut out).and_then(|()| out.flush()) {
+            // The connection has gone if nobody receives, and reports that itself.
+            let _ = sender.blocking_send(Err(e));
+        }
+    });
+    receiver
+}
+
+struct ChunkWriter {
+    sender: mpsc::Sender<io::Result<Vec<u8>>>,
+    progress: Arc<LoadProgress>,
+}
+
+impl Write for ChunkWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let rows = bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.progress.rows_read.fetch_add(rows as u64, Relaxed);
+        self.sender.blocking_send(Ok(bytes.to_vec())).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns true if the database is there with all rows of these tables.

@@ -18,6 +18,11 @@ pub struct Summary {
     pub runs: usize,
 }
 
+impl Summary {
+    /// Of no values.
+    pub const NOTHING: Summary = Summary { min: 0.0, median: 0.0, cov: 0.0, runs: 0 };
+}
+
 impl Sample {
     pub fn add(&mut self, value: f64) {
         self.values.push(value);
@@ -27,7 +32,7 @@ impl Sample {
     pub fn summary(&self) -> Summary {
         let runs = self.values.len();
         if runs == 0 {
-            return Summary { min: 0.0, median: 0.0, cov: 0.0, runs };
+            return Summary::NOTHING;
         }
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);

@@ -88,7 +88,7 @@ pub(crate) fn text(out: &mut String, x: f64, y: f64, class: &str, content: &str)
 }
 
 /// Three digits with a unit of thousands.
-fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     let (value, unit) = match x {
         x if x >= 1e6 => (x / 1e6, "M"),
         x if x >= 1e4 => (x / 1e3, "k"),

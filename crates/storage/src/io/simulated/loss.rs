@@ -27,6 +27,9 @@ impl Loss {
     /// Everything that was not synced is gone.
     pub const ALL: Loss = Loss { seed: 0, way: Way::Nothing };
 
+    /// Nothing is gone.
+    pub const NONE: Loss = Loss { seed: 0, way: Way::Everything };
+
     /// Draws a way to lose changes. `stream` tells apart the draws of one seed; `operations` were made until now, and
     /// those that may be lost are rather among the last.
     pub fn draw(seed: u64, stream: u64, operations: u64) -> Loss {

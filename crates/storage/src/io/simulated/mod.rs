@@ -139,6 +139,12 @@ impl SimulatedDisk {
         self.after(&Loss::ALL, &Loss::ALL)
     }
 
+    /// The disk that a process finds that was killed and is started again while the machine goes on: all that was
+    /// written, synced or not.
+    pub fn all_written(&self) -> SimulatedDisk {
+        self.after(&Loss::NONE, &Loss::NONE)
+    }
+
     fn after(&self, of_names: &Loss, of_content: &Loss) -> SimulatedDisk {
         let state = self.state.lock();
         let left: Directory = state

@@ -1,0 +1,152 @@
+//! `muster lab dbt3` and `muster lab ssb`: the queries of a workload on a data directory or on any server.
+
+use crate::{affinity, print::print, progress::LoadBars, size::Size};
+use anyhow::{Context, bail};
+use muster_engine::{DatabaseOptions, Durability};
+use muster_lab::{
+    Workload,
+    query_times::{QueriesReport, QueryOptions, QueryReport, chart, measure, text},
+    target::ServerAddress,
+    tpcc::settings::Host,
+};
+use std::{path::PathBuf, time::Duration};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The data directory; the tables are loaded if they are not in it
+    #[arg(long, default_value = "./muster-lab", conflicts_with = "server")]
+    dir: PathBuf,
+    /// A server instead: mysql://user:password@host:port/database, or ...@localhost/database?socket=/path
+    #[arg(long, value_name = "URL")]
+    server: Option<ServerAddress>,
+    /// The shell command that runs the server of --server in the foreground: it is started anew for each cold run
+    #[arg(long, value_name = "COMMAND", requires = "server")]
+    start: Option<String>,
+    /// A shell command that runs while the server is down, before each cold run: to empty the system's page cache, say
+    #[arg(long, value_name = "COMMAND", requires = "start")]
+    before_cold: Option<String>,
+    /// Scale factor of the data
+    #[arg(long, default_value_t = 0.1)]
+    scale: f64,
+    /// Only the queries of these names
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    query: Vec<String>,
+    /// Drop the database and load it anew
+    #[arg(long)]
+    reload: bool,
+    /// Leave out cold runs
+    #[arg(long)]
+    warm_only: bool,
+    /// Runs of each query before its warm ones, which are not counted
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    warm_up: usize,
+    /// Runs end when their coefficient of variation, in percent, is not above this
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    cov: f64,
+    /// ... or after so many runs
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+    /// ... or after so many seconds, for each query, cold and warm
+    #[arg(long, default_value_t = 20.0)]
+    seconds: f64,
+    /// Seconds after which a run is given up
+    #[arg(long, default_value_t = 300.0, value_name = "SECONDS")]
+    timeout: f64,
+    /// Threads of one query on a data directory
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Keep the client, a data directory's engine and a server of --start to as many processors
+    #[arg(long, value_name = "N")]
+    processors: Option<usize>,
+    /// Memory for pages of a data directory
+    #[arg(long, default_value = "1G", value_name = "SIZE")]
+    pool: Size,
+    /// Memory for queries of a data directory, beside the pool
+    #[arg(long, default_value = "2G", value_name = "SIZE")]
+    memory_limit: Size,
+    /// Save the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Save the results as a chart
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Keeps the process to the processors asked for. Before any thread is started.
+    pub fn pin(&self) -> anyhow::Result<()> {
+        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+    }
+
+    fn host(&self) -> Host {
+        match (&self.server, &self.start) {
+            (Some(address), Some(command)) => Host::Command { address: address.clone(), command: command.clone() },
+            (Some(address), None) => Host::Server(address.clone()),
+            (None, _) => {
+                let options = DatabaseOptions {
+                    buffer_pool_bytes: self.pool.0,
+                    memory_limit_bytes: self.memory_limit.0,
+                    durability: Durability::Relaxed,
+                    threads: self.threads.clamp(1, 256),
+                    ..DatabaseOptions::default()
+                };
+                Host::Directory { path: self.dir.clone(), options: Box::new(options) }
+            }
+        }
+    }
+
+    fn options(&self, workload: Workload) -> anyhow::Result<QueryOptions> {
+        let duration = |seconds: f64, name: &str| match Duration::try_from_secs_f64(seconds) {
+            Ok(duration) if duration >= Duration::from_millis(1) => Ok(duration),
+            _ => bail!("--{name} {seconds} is no number of seconds above 0"),
+        };
+        let named = self.server.as_ref().and_then(ServerAddress::database);
+        Ok(QueryOptions {
+            workload,
+            schema: named.unwrap_or(workload.name()).to_owned(),
+            scale: self.scale,
+            only: self.query.clone(),
+            reload: self.reload,
+            warm_only: self.warm_only,
+            before_cold: self.before_cold.clone(),
+            warm_ups: self.warm_up,
+            cov_max: self.cov / 100.0,
+            runs_max: self.runs.max(1),
+            time_max: duration(self.seconds, "seconds")?,
+            timeout: duration(self.timeout, "timeout")?,
+        })
+    }
+}
+
+pub async fn run(workload: Workload, arguments: Arguments) -> anyhow::Result<()> {
+    let options = arguments.options(workload)?;
+    let bars = LoadBars::new(&options.schema);
+    let report = measure(&arguments.host(), &options, &bars, &told).await?;
+    print(text(&report))?;
+    save(&arguments, &report)?;
+    if !report.is_clean() {
+        bail!("not all queries ran");
+    }
+    Ok(())
+}
+
+fn told(query: &QueryReport) {
+    match (&query.error, query.cold_ms) {
+        (Some(error), _) => eprintln!("{}: {error}", query.name),
+        (None, Some(cold)) => {
+            eprintln!("{}: {:.1} ms cold, {:.1} ms warm", query.name, cold.median, query.warm_ms.median)
+        }
+        (None, None) => eprintln!("{}: {:.1} ms warm", query.name, query.warm_ms.median),
+    }
+}
+
+fn save(arguments: &Arguments, report: &QueriesReport) -> anyhow::Result<()> {
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(report)? + "\n";
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &arguments.svg {
+        std::fs::write(path, chart::svg(std::slice::from_ref(report))).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Getting the data ready, and waiting until their pages are on the disk.
+
+use crate::{
+    DataSet,
+    load::{LoadObserver, load_into},
+    target::{Result, Target, TargetError, TestedDatabase},
+};
+use std::time::{Duration, Instant};
+
+/// Error number of a database that does not exist.
+const BAD_DATABASE: u16 = 1049;
+/// Page cleaners get this long after a load.
+const SETTLING_MAX: Duration = Duration::from_secs(120);
+
+/// Loads the tables into the database `schema` unless they are there, and collects their statistics. `anew`: a database
+/// of that name is dropped first. Error: the database has other tables, or another number of rows.
+pub async fn prepare(
+    database: &TestedDatabase,
+    schema: &str,
+    data: &DataSet,
+    anew: bool,
+    observer: &dyn LoadObserver,
+) -> Result<()> {
+    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
+    }
+    if !anew && is_prepared(database, schema, data).await? {
+        return Ok(());
+    }
+    load_into(database, schema, data, observer).await?;
+    let mut target = database.connect(Some(schema)).await?;
+    for table in &data.tables {
+        target.query(&format!("ANALYZE TABLE {}", table.name)).await?;
+    }
+    settle(&mut target).await
+}
+
+/// Returns true if the data are there, and false if the database has no tables or does not exist.
+async fn is_prepared(database: &TestedDatabase, schema: &str, data: &DataSet) -> Result<bool> {
+    let mut target = match database.connect(Some(schema)).await {
+        Ok(target) => target,
+        Err(TargetError::Statement { number: BAD_DATABASE, .. }) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    if target.query("SHOW TABLES").await?.rows.is_empty() {
+        return Ok(false);
+    }
+    for table in &data.tables {
+        let rows = match target.query(&format!("SELECT COUNT(*) FROM {}", table.name)).await {
+            Ok(answer) => answer.number()?.unsigned_abs(),
+            Err(TargetError::Statement { .. }) => 0,
+            Err(e) => return Err(e),
+        };
+        if rows == 0 || table.rows_are_exact() && rows != table.rows {
+            return Err(TargetError::Answer(format!(
+                "database {schema} has {rows} rows of {}, and {} are to be there: load it anew, or name another",
+                table.name, table.rows
+            )));
+        }
+    }
+    Ok(true)
+}
+
+/// Waits until page cleaners have written what the load left. Servers without such a counter are not waited for.
+async fn settle<T: Target>(target: &mut T) -> Result<()> {
+    let since = Instant::now();
+    while since.elapsed() < SETTLING_MAX {
+        let rows = target.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").await?.texts();
+        let dirty = rows.into_iter().flatten().flatten().nth(1).and_then(|n| n.parse::<u64>().ok());
+        if dirty.is_none_or(|pages| pages == 0) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(())
+}

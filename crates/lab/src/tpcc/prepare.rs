@@ -1,0 +1,76 @@
+//! Getting the data ready: loaded if they are not there, and told from other data if they are.
+
+use super::{Scale, Table, data_set};
+use crate::{
+    load::{LoadObserver, load_into},
+    target::{Result, Target, TargetError, TestedDatabase},
+};
+
+/// Error number of a database that does not exist.
+const BAD_DATABASE: u16 = 1049;
+
+/// Loads the tables into the database `schema` unless they are there. `anew`: a database of that name is dropped first.
+/// Error: the database has other tables, or another number of warehouses, items or customers.
+pub async fn prepare(
+    database: &TestedDatabase,
+    schema: &str,
+    scale: Scale,
+    anew: bool,
+    observer: &dyn LoadObserver,
+) -> Result<()> {
+    prepare_with(database, schema, scale, "", anew, observer).await
+}
+
+/// Does what [`prepare`] does, with options behind each CREATE TABLE.
+pub(super) async fn prepare_with(
+    database: &TestedDatabase,
+    schema: &str,
+    scale: Scale,
+    table_options: &str,
+    anew: bool,
+    observer: &dyn LoadObserver,
+) -> Result<()> {
+    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
+    }
+    if !anew && is_prepared(database, schema, scale).await? {
+        return Ok(());
+    }
+    let mut data = data_set(scale);
+    if !table_options.is_empty() {
+        data.schema = data.schema.replace("\n);", &format!("\n) {table_options};")).into();
+    }
+    load_into(database, schema, &data, observer).await
+}
+
+/// Returns true if the data are there, and false if the database has no tables or does not exist.
+async fn is_prepared(database: &TestedDatabase, schema: &str, scale: Scale) -> Result<bool> {
+    let mut target = match database.connect(Some(schema)).await {
+        Ok(target) => target,
+        Err(TargetError::Statement { number: BAD_DATABASE, .. }) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    if target.query("SHOW TABLES").await?.rows.is_empty() {
+        return Ok(false);
+    }
+    // Tables that transactions neither add rows to nor take them from; order_line was loaded last.
+    for table in [Table::Warehouse, Table::Item, Table::Customer] {
+        let rows = match target.query(&format!("SELECT COUNT(*) FROM {}", table.name())).await {
+            Ok(answer) => answer.number()?.unsigned_abs(),
+            Err(TargetError::Statement { .. }) => 0,
+            Err(e) => return Err(e),
+        };
+        if rows != table.rows(scale) {
+            return Err(TargetError::Answer(format!(
+                "database {schema} has {rows} rows of {}, and {} warehouses have {}: load it anew, or name another",
+                table.name(),
+                scale.warehouses,
+                table.rows(scale)
+            )));
+        }
+    }
+    if target.query("SELECT ol_o_id FROM order_line LIMIT 1").await?.rows.is_empty() {
+        return Err(TargetError::Answer(format!("database {schema} was not loaded to its end: load it anew")));
+    }
+    Ok(true)
+}

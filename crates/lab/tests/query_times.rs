@@ -1,0 +1,135 @@
+//! Times of queries, on a data directory and on a server.
+
+use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
+use muster_lab::{
+    DataTable, Workload,
+    load::LoadObserver,
+    query_times::{QueriesReport, QueryOptions, chart, measure, text},
+    target::{ServerAddress, TargetError},
+    tpcc::settings::Host,
+};
+use muster_server::{Server, ServerOptions};
+use std::{path::Path, sync::Arc, time::Duration};
+
+struct Quiet;
+
+impl LoadObserver for Quiet {
+    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
+    fn table_finished(&self, _: &DataTable, _: u64) {}
+}
+
+fn database_options() -> DatabaseOptions {
+    DatabaseOptions {
+        buffer_pool_bytes: 32 << 20,
+        memory_limit_bytes: 64 << 20,
+        page_size: 16 << 10,
+        durability: Durability::Relaxed,
+        threads: 1,
+        ..DatabaseOptions::default()
+    }
+}
+
+fn directory(path: &Path) -> Host {
+    Host::Directory { path: path.to_owned(), options: Box::new(database_options()) }
+}
+
+fn options(only: &[&str]) -> QueryOptions {
+    QueryOptions {
+        workload: Workload::Dbt3,
+        schema: "queries_of_a_test".into(),
+        scale: 0.01,
+        only: only.iter().map(|name| (*name).to_owned()).collect(),
+        reload: false,
+        warm_only: false,
+        before_cold: None,
+        warm_ups: 1,
+        cov_max: 0.0,
+        runs_max: 4,
+        time_max: Duration::from_secs(60),
+        timeout: Duration::from_secs(60),
+    }
+}
+
+async fn measured(host: &Host, options: &QueryOptions) -> Result<QueriesReport, TargetError> {
+    measure(host, options, &Quiet, &|_| {}).await
+}
+
+/// A server in this process, for as long as `work` takes.
+async fn with_server<R>(path: &Path, work: impl AsyncFnOnce(Host) -> R) -> R {
+    let socket = path.join("s.sock");
+    let database = Database::open(&path.join("data"), database_options()).expect("a new data directory opens");
+    let server_options = ServerOptions {
+        listen: "127.0.0.1:0".parse().expect("an address"),
+        socket: Some(socket.clone()),
+        connections_max: 20,
+        tls_directory: path.join("data"),
+    };
+    let server = Server::bind(database, server_options).await.expect("the socket is free");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = tokio::spawn(server.run(async { drop(stopped.await) }));
+    let address: ServerAddress =
+        format!("mysql://root@localhost/?socket={}", socket.display()).parse().expect("an address");
+    let result = work(Host::Server(address)).await;
+    let _ = stop.send(());
+    running.await.expect("the server ends");
+    result
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_directory_and_a_server_give_the_same_rows() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let options = options(&["q01", "q04", "q13", "q14"]);
+    let embedded = measured(&directory(&folder.path().join("embedded")), &options).await.expect("the queries run");
+    let served = with_server(folder.path(), async |host| measured(&host, &options).await.expect("the queries run"));
+    let served = served.await;
+    assert!(embedded.is_clean() && served.is_clean(), "{}{}", text(&embedded), text(&served));
+    assert_eq!(embedded.queries.len(), 4);
+    for (embedded, served) in embedded.queries.iter().zip(&served.queries) {
+        assert_eq!((embedded.name, &embedded.rows), (served.name, &served.rows));
+        assert!(embedded.rows.as_ref().is_some_and(|rows| rows.count > 0), "{embedded:?}");
+        // No times agree entirely, so the runs end at their limit.
+        assert_eq!((embedded.warm_ms.runs, served.warm_ms.runs), (4, 4), "{embedded:?} {served:?}");
+        assert_eq!(embedded.cold_ms.map(|cold| cold.runs), Some(4), "{embedded:?}");
+        assert_eq!(served.cold_ms, None, "{served:?}");
+    }
+    assert_eq!(served.notes.len(), 1, "{:?}", served.notes);
+    assert!(text(&served).contains("note: no cold runs"), "{}", text(&served));
+    assert_eq!(embedded.environment.settings.get("innodb_buffer_pool_size"), Some(&(32 << 20).to_string()));
+    let svg = chart::svg(&[embedded, served]);
+    // Two reports, four queries, two panels; and the page and two keys.
+    assert_eq!(svg.matches("<rect").count(), 2 * 4 * 2 + 3, "{svg}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_may_fail_alone() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let mut options = options(&["q01", "q06"]);
+    let host = directory(folder.path());
+    let report = measured(&host, &QueryOptions { warm_only: true, ..options.clone() }).await.expect("the queries run");
+    assert!(report.queries.iter().all(|query| query.cold_ms.is_none()), "{}", text(&report));
+    // The longest time of a statement is nothing to Q1.
+    options.timeout = Duration::from_millis(1);
+    let report = measured(&host, &options).await.expect("the others go on");
+    let failed = report.queries.iter().find(|query| query.name == "q01").expect("it was asked for");
+    assert!(failed.error.as_ref().is_some_and(|e| e.contains("3024")), "{failed:?}");
+    assert!(!report.is_clean() && text(&report).contains("q01 failed"), "{}", text(&report));
+    assert_eq!(report.queries.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_data_and_unknown_queries_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let host = directory(folder.path());
+    let mut options = options(&["q06"]);
+    options.warm_only = true;
+    measured(&host, &options).await.expect("the query runs");
+    let larger = QueryOptions { scale: 0.02, ..options.clone() };
+    let error = measured(&host, &larger).await.expect_err("the data are of another scale");
+    assert!(error.to_string().contains("are to be there"), "{error}");
+    measured(&host, &QueryOptions { reload: true, ..larger }).await.expect("the data load anew");
+    let unknown = QueryOptions { only: vec!["q99".into()], ..options.clone() };
+    let error = measured(&host, &unknown).await.expect_err("there is no such query");
+    assert!(error.to_string().contains("no query 'q99'"), "{error}");
+    let unnamed = QueryOptions { schema: "a`b".into(), ..options };
+    assert!(measured(&host, &unnamed).await.is_err());
+}

@@ -1,0 +1,87 @@
+//! What crashes take with safe and with unsafe settings of the log, and settings that a database lacks.
+
+use muster_engine::{DatabaseOptions, LoadProgress};
+use muster_lab::{
+    DataTable,
+    load::LoadObserver,
+    tpcc::{
+        self, RunOptions, Scale,
+        settings::{Comparison, CrashKind, Host, LoadedDisk, SettingsOptions, SimulatedCrashes, compare, text},
+    },
+};
+use std::{sync::Arc, time::Duration};
+
+struct Quiet;
+
+impl LoadObserver for Quiet {
+    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
+    fn table_finished(&self, _: &DataTable, _: u64) {}
+}
+
+fn crashes() -> SimulatedCrashes {
+    SimulatedCrashes { moments: 2, disks: 8, threads: 4, seed: 1, observer: Box::new(Quiet) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unsafe_settings_lose_and_safe_ones_do_not() {
+    let crashes = crashes();
+    let loaded = LoadedDisk::load(&crashes).await.expect("the tables load");
+    let durability = Comparison::find("durability").expect("a comparison there is");
+    for (name, loses, tears) in
+        [("default", false, false), ("commit waits for nothing", true, false), ("no doublewrite", false, true)]
+    {
+        let variant = durability.variants.iter().find(|variant| variant.name == name).expect("a variant there is");
+        let reports = loaded.crashes(variant, &crashes).await.expect("the mix runs");
+        let [killed, cut] = reports.as_slice() else { panic!("{reports:?}") };
+        assert_eq!((killed.kind, cut.kind), (CrashKind::KilledSimulated, CrashKind::PowerCut));
+        assert_eq!((killed.crashes, cut.crashes), (2, 18));
+        assert!(killed.acknowledged > 0, "{name}: {killed:?}");
+        assert_eq!((killed.unusable, killed.inconsistent, cut.inconsistent), (0, 0, 0), "{name}: {reports:?}");
+        assert_eq!(cut.lost > 0, loses, "{name}: {cut:?}");
+        assert_eq!(cut.unusable > 0, tears, "{name}: {cut:?}");
+        assert!(loses || killed.lost == 0, "{name}: {killed:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variants_run_in_turn_and_unknown_settings_are_skipped() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let options = DatabaseOptions { buffer_pool_bytes: 32 << 20, threads: 1, ..DatabaseOptions::default() };
+    let host = Host::Directory { path: directory.path().to_path_buf(), options: Box::new(options) };
+    let run = RunOptions {
+        schema: "t".into(),
+        threads: 2,
+        warm_up: Duration::ZERO,
+        measured: Duration::from_secs(1),
+        seed: 1,
+        keeps_orders: false,
+        ends_at_error: false,
+        machine: None,
+    };
+    let options = SettingsOptions {
+        scale: Scale { warehouses: 1, items: 300, customers: 30, seed: 1 },
+        run,
+        only: vec!["default".into(), "all unsafe, large log".into()],
+        rounds: 2,
+        kills: 1,
+        simulated: None,
+        reload: false,
+    };
+    let durability = Comparison::find("durability").expect("a comparison there is");
+    let report = compare(&durability, &host, &options, &Quiet, &|_| ()).await.expect("the variants run");
+    for variant in &report.variants {
+        let is_wanted = options.only.iter().any(|name| name == variant.name);
+        assert_eq!(variant.runs.len(), if is_wanted { 2 } else { 0 }, "{}", variant.name);
+        assert!(variant.runs.iter().all(|run| run.is_clean() && run.transactions > 0), "{}", text(&report));
+        for run in &variant.runs {
+            let shown = format!("innodb_doublewrite = {}", variant.settings["innodb_doublewrite"]);
+            assert!(tpcc::text(run).contains(&shown), "{}", tpcc::text(run));
+        }
+    }
+    let compressed = Comparison::find("compressed-log").expect("a comparison there is");
+    let options = SettingsOptions { only: Vec::new(), ..options };
+    let report = compare(&compressed, &host, &options, &Quiet, &|_| ()).await.expect("nothing runs");
+    let reasons: Vec<&str> = report.variants.iter().filter_map(|variant| variant.skipped.as_deref()).collect();
+    assert_eq!(reasons.len(), 3);
+    assert!(reasons.iter().all(|reason| reason.contains("Unknown system variable")), "{reasons:?}");
+}
