@@ -183,7 +183,12 @@ def fails_and_leaves_nothing(findings, place, name, sql, ends, wanted, holder=HO
         client.rows("SET SESSION lock_wait_timeout = 1")
     statement = Waiting(client, sql)
     if ends in ("KILL QUERY", "KILL"):
-        time.sleep(0.3 if holder else 0.05)
+        if holder:
+            time.sleep(0.3)
+        else:
+            runs = f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {number} AND info IS NOT NULL"
+            while not statement.ended and place.client.value(runs) == 0:
+                time.sleep(0.001)
         place.client.rows(f"{ends} {number}")
     ended = statement.end()
     holding.rows("ROLLBACK")
@@ -206,6 +211,9 @@ def failures(findings, place):
                              (KILLED, 2006, 2013, 0, -1), HOLDERS["reads"])
     fails_and_leaves_nothing(findings, place, "duplicates: CREATE UNIQUE INDEX", "CREATE UNIQUE INDEX made ON t (w)",
                              "", (DUPLICATE,))
+    # An index of 200,000 rows is there before KILL is.
+    for rows in (BIG_ROWS, 2 * BIG_ROWS, 4 * BIG_ROWS):
+        place.client.rows(f"INSERT INTO big SELECT id + {rows}, v, w FROM big WHERE id >= 0")
     for sql in ("CREATE INDEX made ON big (v, w)", "ALTER TABLE big ADD INDEX made (v, w), ADD INDEX made2 (w, v)"):
         fails_and_leaves_nothing(findings, place, f"killed while it builds: {sql}", sql, "KILL QUERY", (KILLED,))
     bad = [row for row in place.client.rows("CHECK TABLE t, big") if row[3] != "OK"]
