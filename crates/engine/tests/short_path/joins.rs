@@ -1,7 +1,7 @@
 //! Joins by key, groups, first rows and locking reads give on the short path what they give on the general one.
 
 use crate::{
-    data::{answer, status},
+    data::{answer, is_short, status},
     fixture::session,
     random_data::{self, Random},
 };
@@ -109,6 +109,18 @@ fn statement(random: &mut Random) -> (String, bool) {
     if random.one_in(12) {
         conditions.clear();
     }
+    if random.one_in(5) && names.contains(&"p") {
+        let not = random.pick(&["", "NOT "]);
+        let inner = random.pick(&[
+            "SELECT 1 FROM o z WHERE z.p = p.id",
+            "SELECT * FROM o z WHERE z.p = p.id AND z.x > 20.5 AND z.s <> 'a'",
+            "SELECT 1 FROM c z WHERE z.p = p.id AND z.no = 1",
+            "SELECT z.q FROM c z WHERE z.p = p.id AND z.q > p.g",
+            "SELECT 1 FROM p z WHERE z.id = p.g",
+            "SELECT 1 FROM p z WHERE z.n = 'name5'",
+        ]);
+        conditions.push(format!("{not}EXISTS ({inner})"));
+    }
     let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let columns = |name: &str| match name {
         "p" => ["p.id", "p.g", "p.n", "p.d", "p.m", "UPPER(p.n)", "p.d * 2 + p.g", "COALESCE(p.g, -1)", "p.y"],
@@ -201,4 +213,44 @@ async fn very_many_random_joins_are_answered_as_on_the_general_path() {
         let level = ["REPEATABLE READ", "READ COMMITTED", "SERIALIZABLE", "READ UNCOMMITTED"][seed as usize % 4];
         both_ways(seed, 1000, level).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_of_these_kinds_take_the_short_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), &mut Random::new(3)).await;
+    let mut session = session(&database, "root");
+    session.execute("USE db").await.unwrap();
+    for sql in [
+        "SELECT 1, UPPER('x')",
+        "SELECT NOW(), LAST_INSERT_ID()",
+        "SELECT n, d * 2 FROM p WHERE id = 5 FOR UPDATE",
+        "SELECT n FROM p WHERE id IN (1, 5, 7)",
+        "SELECT id FROM p WHERE g = 3 ORDER BY id LIMIT 1 FOR UPDATE",
+        "SELECT id FROM p WHERE g = 3 ORDER BY id DESC LIMIT 1",
+        "SELECT p.n, c.t FROM p JOIN c ON c.p = p.id WHERE p.id = 7",
+        "SELECT p.n, c.t, o.s FROM p LEFT JOIN c ON c.p = p.id LEFT JOIN o ON o.id = c.q WHERE p.id = 7 FOR SHARE",
+        "SELECT o.id, p.n FROM o JOIN p ON p.id = o.p ORDER BY o.id DESC LIMIT 10",
+        "SELECT COUNT(DISTINCT q) FROM c WHERE p = 5",
+        "SELECT no, SUM(q) FROM c WHERE p IN (5, 6) GROUP BY no HAVING SUM(q) > 1",
+        "SELECT MIN(id), MAX(id) FROM p WHERE g = 3",
+        "SELECT MIN(m), MAX(m) FROM p",
+        "SELECT n FROM p WHERE id = 7 AND EXISTS (SELECT 1 FROM c WHERE c.p = p.id AND c.no = 0)",
+        "SELECT n FROM p WHERE id = 7 AND NOT EXISTS (SELECT 1 FROM o WHERE o.p = p.id)",
+        "SELECT n FROM p WHERE id = 7 AND m < NOW() - INTERVAL 1 DAY",
+    ] {
+        assert!(is_short(&mut session, sql).await, "{sql}");
+    }
+    for sql in [
+        "SELECT n FROM p WHERE id = 7 AND d > RAND()",
+        "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7",
+        "SELECT o.id, p.n FROM o JOIN p ON p.id = o.p ORDER BY o.id DESC LIMIT 10 FOR UPDATE",
+        "SELECT id FROM p WHERE id = 7 UNION SELECT 8",
+    ] {
+        assert!(!is_short(&mut session, sql).await, "{sql}");
+    }
+    // EXPLAIN tells of the short path, and keeps nothing.
+    let entries = status(&mut session, "Plan_cache_entries").await;
+    session.execute("EXPLAIN SELECT n FROM p WHERE id = 7 AND y = 1").await.unwrap();
+    assert_eq!(status(&mut session, "Plan_cache_entries").await, entries);
 }

@@ -48,6 +48,10 @@ impl NestedPlan {
         lock: Option<Locking>,
         storage: impl Fn(TableId) -> Option<Arc<Table>>,
     ) -> Option<NestedPlan> {
+        // What an EXISTS reads is not locked.
+        if lock.is_some() && query.tables.iter().any(|table| table.exists.is_some()) {
+            return None;
+        }
         let skips = lock.as_ref().is_some_and(|lock| matches!(lock.blocked, Blocked::Skips));
         if skips && query.tables.len() > 1 || lock.as_ref().is_some_and(|lock| lock.table.is_some()) {
             return None;
@@ -298,7 +302,12 @@ impl Choice<'_> {
         let tree = if next.access.whole_rows { 0 } else { next.access.index };
         let layout = files.trees().get(tree)?.layout();
         let stored = needed.iter().map(|(_, c)| layout.column_of(*c)).collect::<Option<Vec<_>>>()?;
+        let first_slot = slots.next;
         needed.iter().try_for_each(|(id, _)| slots.give(*id))?;
+        if table.exists.is_some() {
+            // Nobody else looks at them.
+            slots.next = first_slot;
+        }
         let mut decided = Vec::new();
         for condition in left.iter_mut().filter(|c| c.is_some_and(|c| c.columns().into_iter().all(is_read))) {
             decided.extend(condition.take());
@@ -322,7 +331,8 @@ impl Choice<'_> {
             columns: needed.into_iter().map(|(_, c)| c).collect(),
             stored,
             conditions,
-            outer: table.on.is_some(),
+            outer: table.on.is_some() && table.exists.is_none(),
+            exists: table.exists,
             afterwards,
         })
     }

@@ -67,6 +67,8 @@ struct Level {
     conditions: Vec<Expr>,
     /// The right side of a LEFT JOIN: without such a row, there is one of NULLs.
     outer: bool,
+    /// A row is only looked for, and passes on the row before it if there is one; with true if there is none.
+    exists: Option<bool>,
     /// Conditions of the result that an outer table decides.
     afterwards: Vec<Expr>,
 }

@@ -5,7 +5,7 @@ use crate::short_path::{
     parameter_places::{has_parameter, parameters_are_compared},
     plan::{DEPTH_MAX, is_plain},
 };
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, TableDef};
+use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, SubqueryKind, TableDef};
 use muster_sql::Bound;
 use muster_types::SqlType;
 use std::{collections::HashMap, sync::Arc};
@@ -25,6 +25,8 @@ pub struct QueryTable {
     pub on: Option<Vec<Expr>>,
     /// How many of the tables before it are on the left side of that.
     pub after: usize,
+    /// Set for the table of an EXISTS, whose conditions `on` are: true for NOT EXISTS.
+    pub exists: Option<bool>,
 }
 
 /// Groups of rows.
@@ -66,10 +68,12 @@ impl TableQuery {
                 columns: bound.columns.clone(),
             },
             computed: HashMap::new(),
+            exists: Vec::new(),
             is_ordered: false,
             is_limited: false,
         };
         reader.read(&bound.rel)?;
+        reader.add_tables_of_exists()?;
         let outputs = bound.outputs.iter().map(|(id, _)| reader.expr(&Expr::Column(*id)));
         let outputs = outputs.collect::<Option<Vec<_>>>()?;
         let query = TableQuery { outputs, ..reader.query };
@@ -104,6 +108,8 @@ struct Reader {
     query: TableQuery,
     /// What computed columns are.
     computed: HashMap<ColId, Expr>,
+    /// The tables of EXISTS, which come last.
+    exists: Vec<QueryTable>,
     is_ordered: bool,
     is_limited: bool,
 }
@@ -144,11 +150,11 @@ impl Reader {
                 if self.is_ordered || self.is_limited {
                     return None;
                 }
-                let conditions = self.conjuncts(predicates)?;
-                match &mut self.query.grouping {
-                    Some(grouping) => grouping.having.extend(conditions),
-                    None => self.query.filter.extend(conditions),
+                if self.query.grouping.is_none() {
+                    return self.filter(predicates);
                 }
+                let conditions = self.conjuncts(predicates)?;
+                self.query.grouping.as_mut()?.having.extend(conditions);
                 Some(())
             }
             Rel::Project { input, exprs } => {
@@ -197,6 +203,56 @@ impl Reader {
         }
     }
 
+    /// The conditions of WHERE; those that are EXISTS become tables.
+    fn filter(&mut self, predicates: &[Expr]) -> Option<()> {
+        for condition in predicates.iter().cloned().flat_map(Expr::into_conjuncts) {
+            let exists = match &condition {
+                Expr::Subquery(subquery) => match subquery.kind {
+                    SubqueryKind::Exists { negated } => Some((&*subquery.rel, negated)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match exists {
+                Some((rel, negated)) => {
+                    let table = self.table_of_exists(rel, negated)?;
+                    self.exists.push(table);
+                }
+                None => {
+                    let condition = self.expr(&condition)?;
+                    self.query.filter.push(condition);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The table of an EXISTS over one table.
+    fn table_of_exists(&self, rel: &Rel, negated: bool) -> Option<QueryTable> {
+        match rel {
+            Rel::Project { input, .. } => self.table_of_exists(input, negated),
+            Rel::Filter { input, predicates } => {
+                let mut table = self.table_of_exists(input, negated)?;
+                table.on.as_mut()?.extend(self.conjuncts(predicates)?);
+                Some(table)
+            }
+            Rel::Get { table, alias, columns, hints } if hints.is_empty() && !table.id.is_virtual() => {
+                let (def, alias, columns) = (table.clone(), alias.clone(), columns.clone());
+                Some(QueryTable { def, alias, columns, on: Some(Vec::new()), after: 0, exists: Some(negated) })
+            }
+            _ => None,
+        }
+    }
+
+    /// They are read when all others have been.
+    fn add_tables_of_exists(&mut self) -> Option<()> {
+        let after = self.query.tables.len();
+        let tables = std::mem::take(&mut self.exists).into_iter().map(|table| QueryTable { after, ..table });
+        self.query.tables.extend(tables);
+        let is_alone = after == 0 && !self.query.tables.is_empty();
+        (!is_alone && self.query.tables.len() <= TABLES_MAX).then_some(())
+    }
+
     fn project(&mut self, exprs: &[(ColId, Expr)]) -> Option<()> {
         let computed = exprs.iter().map(|(id, expr)| Some((*id, self.expr(expr)?)));
         let computed = computed.collect::<Option<Vec<_>>>()?;
@@ -212,15 +268,13 @@ impl Reader {
                     return None;
                 }
                 let (def, alias, columns) = (table.clone(), alias.clone(), columns.clone());
-                let table = QueryTable { def, alias, columns, on: None, after: 0 };
+                let table = QueryTable { def, alias, columns, on: None, after: 0, exists: None };
                 self.query.tables.push(table);
                 Some(())
             }
             Rel::Filter { input, predicates } => {
                 self.read_tables(input)?;
-                let conditions = self.conjuncts(predicates)?;
-                self.query.filter.extend(conditions);
-                Some(())
+                self.filter(predicates)
             }
             Rel::Project { input, exprs } => {
                 self.read_tables(input)?;

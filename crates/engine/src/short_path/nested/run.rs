@@ -59,8 +59,8 @@ impl NestedRun<'_> {
             return Ok(vec![Vec::new()]);
         }
         if let Some(ends) = self.plan.ends {
-            let first = if ends.first { self.end(false)? } else { Vec::new() };
-            let last = if ends.last { self.end(true)? } else { Vec::new() };
+            let first = if ends.first { self.first_row(0, &[], false)? } else { Vec::new() };
+            let last = if ends.last { self.first_row(0, &[], true)? } else { Vec::new() };
             return Ok([first, last].concat());
         }
         let enough = query.limit.map(|limit| usize::try_from(limit.saturating_add(query.offset)).unwrap_or(usize::MAX));
@@ -81,12 +81,12 @@ impl NestedRun<'_> {
         }
     }
 
-    /// The first row of the range, or the last one, that meets the conditions.
-    fn end(&mut self, last: bool) -> Result<Vec<Vec<Value>>, Left> {
+    /// The first row of a level, or the last one, behind a row of those before it.
+    fn first_row(&mut self, number: usize, before: &[Value], last: bool) -> Result<Vec<Vec<Value>>, Left> {
         let mut portion = PORTION_SPARE;
         loop {
-            let Portion { rows, more } =
-                self.level_rows(0, &[], PartOfRange { entries: portion, wanted: 1, reverse: last })?;
+            let part = PartOfRange { entries: portion, wanted: 1, reverse: last };
+            let Portion { rows, more } = self.level_rows(number, before, part)?;
             if !more || !rows.is_empty() {
                 return Ok(rows);
             }
@@ -102,7 +102,13 @@ impl NestedRun<'_> {
         for number in 1..self.plan.levels.len() {
             let mut joined = Vec::with_capacity(rows.len());
             for row in &rows {
-                joined.append(&mut self.level_rows(number, row, PartOfRange::ALL)?.rows);
+                match self.plan.levels[number].exists {
+                    Some(negated) if self.first_row(number, row, false)?.is_empty() == negated => {
+                        joined.push(row.clone());
+                    }
+                    Some(_) => {}
+                    None => joined.append(&mut self.level_rows(number, row, PartOfRange::ALL)?.rows),
+                }
             }
             rows = joined;
         }
