@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares random INSERT, REPLACE, UPDATE and DELETE between a Muster server and a MySQL server.
 
-    writes.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--list]
+    writes.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--examples N] [--list]
 
 After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() or ROW_COUNT(), and all rows of all
 tables. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--count", type=int, default=1 << 40)
     parser.add_argument("--kinds", help="kinds of statements, such as insert,update; else all")
+    parser.add_argument("--examples", type=int, default=1, help="shortest cases shown of each kind")
     parser.add_argument("--list", action="store_true", help="show what known classes explain, too")
     options = parser.parse_args()
     draw = random.Random(options.seed)
@@ -146,8 +147,8 @@ def main():
             recent.append(sql)
     for kind, cases in unknown.items():
         print(f"== {kind} ({len(cases)} times)")
-        before, sql, text = min(cases, key=lambda case: len(case[1]))
-        print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
+        for before, sql, text in sorted(cases, key=lambda case: len(case[1]))[:options.examples]:
+            print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
     print(f"{ran} statements, {sum(map(len, unknown.values()))} differences, known: {dict(known)}")
     return 1 if unknown and not options.list else 0
 

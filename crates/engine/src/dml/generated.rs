@@ -96,13 +96,20 @@ impl<'a> Generated<'a> {
         Ok(number)
     }
 
-    /// Notes a value that the statement gave, so that no later one is below it.
-    pub fn given(&mut self, value: &Value) -> Result<()> {
+    /// Notes a value that the statement gives, so that none that it makes later is below it.
+    pub fn given(&mut self, value: &Value) {
         let number = number_of(value);
         if number > 0 && self.next > 0 && number >= self.next {
             self.next = self.steps.at_least(number.saturating_add(1));
         }
-        keep_above(self.target, value)
+    }
+
+    /// Lets the table give only numbers above that of a row which is in it now.
+    pub fn inserted(&self, row: &[Value]) -> Result<()> {
+        match self.column {
+            Some(column) => keep_above(self.target, &row[column]),
+            None => Ok(()),
+        }
     }
 }
 

@@ -72,6 +72,10 @@ pub struct RowInsert<'a> {
     writer: Writer<'a>,
     /// Rows that wait to be inserted together, each with the number that was made for it.
     waiting: Vec<(Vec<Value>, Option<u64>)>,
+    /// True if one of them may have a number that the statement gave.
+    gives_numbers: bool,
+    /// True for INSERT .. SELECT, whose refused row has used up its number nevertheless.
+    is_of_query: bool,
 }
 
 impl<'a> RowInsert<'a> {
@@ -95,7 +99,14 @@ impl<'a> RowInsert<'a> {
             counts: Counts::default(),
             writer: Writer::new(context, target, Some(seen)),
             waiting: Vec::new(),
+            gives_numbers: false,
+            is_of_query: false,
         }
+    }
+
+    /// Says that the rows are those of a query.
+    pub fn of_query(self) -> RowInsert<'a> {
+        RowInsert { is_of_query: true, ..self }
     }
 
     /// Inserts a row whose values are as its columns store them; that of the AUTO_INCREMENT column is as it was given.
@@ -116,11 +127,16 @@ impl<'a> RowInsert<'a> {
         for _ in 0..ATTEMPTS_MAX {
             let (index, error) = match self.writer.insert(&row)? {
                 Written::Duplicate { index, error } => (index, error),
-                Written::Yes | Written::Gone | Written::Stale => {
-                    self.inserted(number);
-                    return Ok(());
-                }
+                Written::Yes | Written::Gone | Written::Stale => return self.inserted(number, &row),
             };
+            let replaces = matches!(self.on_duplicate, OnDuplicate::Replace);
+            if replaces && number.is_some() && self.is_by_number(index) {
+                // The largest number of all, which a row has: there is none left.
+                return Err(error);
+            }
+            if replaces || self.is_of_query {
+                self.generated.inserted(&row)?;
+            }
             let met = Met { target: self.target, bound: self.bound, row: &row, number: self.counts.records, value };
             let before = self.context.transaction.moment(self.context.database.store());
             let resolve = &self.on_duplicate;
@@ -129,10 +145,7 @@ impl<'a> RowInsert<'a> {
                     self.counts.displaced += 1;
                     self.counts.affected += 1;
                 }
-                Resolved::Same => {
-                    self.inserted(number);
-                    return Ok(());
-                }
+                Resolved::Same => return self.inserted(number, &row),
                 Resolved::Stale => self.context.transaction.back_to(before)?,
                 Resolved::Ignored => return Ok(()),
                 Resolved::Updated { changed, row } => return self.updated(changed, &row),
@@ -147,25 +160,45 @@ impl<'a> RowInsert<'a> {
         let (rows, numbers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting).into_iter().unzip();
         let mut done = 0;
         while done < rows.len() {
-            let inserted = self.writer.insert_batch(&rows[done..])?;
-            numbers[done..done + inserted].iter().for_each(|number| self.inserted(*number));
+            let inserted = match self.writer.insert_batch(&rows[done..]) {
+                Ok(inserted) => inserted,
+                Err(error) if self.is_of_query => {
+                    self.generated.inserted(&rows[done])?;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+            };
+            for (number, row) in numbers.iter().zip(&rows).skip(done).take(inserted) {
+                self.inserted(*number, row)?;
+            }
             done += inserted;
         }
         Ok(())
     }
 
-    /// Ends the insertion of rows, which has come to a result.
+    /// Ends the insertion of rows, which has come to a result. LAST_INSERT_ID() is the first number that was made even
+    /// if the statement has failed in a later row.
     pub fn after<T>(&mut self, result: Result<T>) -> Result<T> {
-        self.flush()?;
+        let result = self.flush().and(result);
+        if result.is_err() {
+            self.told_insert_id();
+        }
         result
     }
 
-    fn inserted(&mut self, number: Option<u64>) {
+    fn inserted(&mut self, number: Option<u64>, row: &[Value]) -> Result<()> {
         self.counts.copied += 1;
         self.counts.affected += 1;
         if self.counts.first_id == 0 {
             self.counts.first_id = number.unwrap_or(0);
         }
+        self.generated.inserted(row)
+    }
+
+    /// Returns true if the AUTO_INCREMENT column is the first of an index.
+    fn is_by_number(&self, index: usize) -> bool {
+        let first = self.target.entry.def.indexes[index].parts.first();
+        first.is_some_and(|part| Some(part.column) == self.generated.column)
     }
 
     /// Counts a row that was changed in the place of one that was to be inserted: two, or one that is as it was for
@@ -175,7 +208,8 @@ impl<'a> RowInsert<'a> {
             self.counts.displaced += 1;
             self.counts.affected += 2;
             if let Some(column) = self.generated.column {
-                self.generated.given(&row[column])?;
+                self.generated.given(&row[column]);
+                self.generated.inserted(row)?;
             }
         } else if self.context.session.counts_found_rows {
             self.counts.affected += 1;
@@ -187,11 +221,17 @@ impl<'a> RowInsert<'a> {
     fn number(&mut self, row: &mut [Value]) -> Result<Option<u64>> {
         let Some(column) = self.generated.column else { return Ok(None) };
         if self.generated.is_wanted(&row[column]) {
+            if self.gives_numbers {
+                // Those that wait have numbers that this one must be above.
+                self.flush()?;
+                self.gives_numbers = false;
+            }
             let (number, value) = self.generated.next(self.target.columns()[column].ty)?;
             row[column] = value;
             return Ok(Some(number));
         }
-        self.generated.given(&row[column])?;
+        self.generated.given(&row[column]);
+        self.gives_numbers = true;
         self.counts.given_id = match &row[column] {
             Value::Int(n) => *n as u64,
             Value::UInt(n) => *n,

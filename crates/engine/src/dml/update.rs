@@ -52,8 +52,14 @@ pub fn update_rows(
     check_privileges(context, &bound.surroundings, &named, &needed)?;
     let conversion = Conversion::new(context, bound.ignore);
     same_table::check_keys(bound)?;
-    let evaluation =
-        Evaluation::new(context, conversion, &bound.surroundings, tables, by_key.map_or(&[], |by| by.parameters))?;
+    let evaluation = Evaluation::new(
+        context,
+        conversion,
+        &bound.surroundings,
+        tables,
+        by_key.map_or(&[], |by| by.parameters),
+        true,
+    )?;
     let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
     let kept = kept_columns(bound, by_key.is_some());
     let find = || match (by_key, &bound.search) {

@@ -22,7 +22,7 @@ pub(super) struct Key {
 }
 
 /// Returns true for what gives one of several values, or that of a subquery.
-fn chooses(expr: &Expr) -> bool {
+pub(super) fn chooses(expr: &Expr) -> bool {
     use ScalarFunction::{Coalesce, Greatest, Least};
     match expr {
         Expr::Case { .. } | Expr::Subquery(_) => true,
