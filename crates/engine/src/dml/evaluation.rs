@@ -36,7 +36,8 @@ impl<'a> Evaluation<'a> {
         parameters: &'a [Value],
         finds_rows: bool,
     ) -> Result<Evaluation<'a>> {
-        // Constants are converted before the first row; MySQL converts them for each row, and never where there is none.
+        // Constants are converted before the first row; MySQL converts them for each row, and never where there are
+        // none.
         let looks_at_none = finds_rows && looks_at_no_row(context, surroundings, tables)?;
         let is_of_constant = |warning: &&SqlError| warning.code == ErrorCode::TruncatedWrongValue;
         for warning in surroundings.warnings.iter().filter(|warning| !looks_at_none || !is_of_constant(warning)) {

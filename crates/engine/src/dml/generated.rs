@@ -19,6 +19,8 @@ pub struct Generated<'a> {
     rows: u64,
     /// Intervals taken so far.
     intervals: u32,
+    /// Rows to come that the last interval was for; the next one is for as many (InnoDB: `trx_t::n_autoinc_rows`).
+    expected: u64,
     /// The next value, and the end of the interval.
     next: u64,
     end: u64,
@@ -37,6 +39,7 @@ impl<'a> Generated<'a> {
             zero_is_next: !settings.zero_is_a_value,
             rows,
             intervals: 0,
+            expected: 0,
             next: 0,
             end: 0,
             set: settings.insert_id,
@@ -77,10 +80,13 @@ impl<'a> Generated<'a> {
 
     fn next_of_interval(&mut self) -> Result<u64> {
         if self.next == 0 || self.next > self.end {
-            let count = match (self.intervals, self.rows) {
-                (0, 1..) => self.rows,
-                (before, _) => (1u64 << before.min(16)).min(INTERVAL_MAX),
-            };
+            if self.expected == 0 {
+                self.expected = match (self.intervals, self.rows) {
+                    (0, 1..) => self.rows,
+                    (before, _) => (1u64 << before.min(16)).min(INTERVAL_MAX),
+                };
+            }
+            let count = self.expected;
             self.intervals += 1;
             let counter = self.target.set.auto_increment(self.target.entry.def.id)?;
             self.next = counter.take(count, self.steps)?;
@@ -94,6 +100,22 @@ impl<'a> Generated<'a> {
         }
         self.next = number.saturating_add(self.steps.increment.max(1));
         Ok(number)
+    }
+
+    /// Notes that a row has its number, given or made.
+    pub fn passed(&mut self) {
+        self.expected = self.expected.saturating_sub(1);
+    }
+
+    /// The number that the next row will have, as far as one is reserved.
+    pub fn place(&self) -> u64 {
+        self.next
+    }
+
+    /// Gives the number of a row that was not inserted to the next row of the statement. `place`: that before the row;
+    /// `number`: what was made for it (MySQL: `handler::restore_auto_increment`).
+    pub fn restore(&mut self, place: u64, number: Option<u64>) {
+        self.next = if place > 0 { place } else { number.unwrap_or(0) };
     }
 
     /// Notes a value that the statement gives, so that none that it makes later is below it.

@@ -114,7 +114,9 @@ impl<'a> RowInsert<'a> {
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
         self.writer.admit_texts(&row)?;
+        let place = self.generated.place();
         let number = self.number(&mut row)?;
+        self.generated.passed();
         let check = self.bound.check.as_ref();
         if !passes_view(check, &self.bound.columns, &row, self.evaluation, &self.conversion)? {
             return Ok(());
@@ -147,8 +149,14 @@ impl<'a> RowInsert<'a> {
                 }
                 Resolved::Same => return self.inserted(number, &row),
                 Resolved::Stale => self.context.transaction.back_to(before)?,
-                Resolved::Ignored => return Ok(()),
-                Resolved::Updated { changed, row } => return self.updated(changed, &row),
+                Resolved::Ignored => {
+                    self.generated.restore(place, number);
+                    return Ok(());
+                }
+                Resolved::Updated { changed, row } => {
+                    self.generated.restore(place, number);
+                    return self.updated(changed, &row);
+                }
             }
         }
         Err(muster_types::SqlError::deadlock())
@@ -207,10 +215,7 @@ impl<'a> RowInsert<'a> {
         if changed {
             self.counts.displaced += 1;
             self.counts.affected += 2;
-            if let Some(column) = self.generated.column {
-                self.generated.given(&row[column]);
-                self.generated.inserted(row)?;
-            }
+            self.generated.inserted(row)?;
         } else if self.context.session.counts_found_rows {
             self.counts.affected += 1;
         }

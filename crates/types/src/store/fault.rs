@@ -57,7 +57,7 @@ impl StoreFault {
     pub fn as_warning(self) -> StoreFault {
         match self {
             StoreFault::BeyondTimes | StoreFault::NoSuchDate(_) => StoreFault::OutOfRange,
-            StoreFault::Incorrect("date" | "datetime") | StoreFault::CutDecimal => StoreFault::Truncated,
+            StoreFault::Incorrect("date" | "datetime" | "time") | StoreFault::CutDecimal => StoreFault::Truncated,
             other => other,
         }
     }
