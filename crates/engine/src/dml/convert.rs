@@ -116,18 +116,18 @@ impl<'a> Conversion<'a> {
             Leniency::Lenient => self.null_is_error,
             Leniency::Ignore => false,
         };
-        // For a NULL an ENUM gets the value of a wrong text, not its first member.
-        let instead = match column.ty {
-            SqlType::Enum(_) => Some(Value::UInt(0)),
-            ty => implicit_default(ty),
-        };
-        match instead.filter(|_| !refused) {
+        match instead_of_null(column).filter(|_| !refused) {
             None => Err(error),
             Some(instead) => {
                 self.context.warn(error.code, error.message);
                 Ok(instead)
             }
         }
+    }
+
+    /// What NULL has become before, with a warning, in this column that cannot be NULL.
+    pub fn null_again(&self, column: &ColumnDef) -> Result<Value> {
+        instead_of_null(column).map_or_else(|| self.null(column), Ok)
     }
 
     /// A column without a value and without a default: error 1364, or with a warning of that number the implicit
@@ -228,6 +228,15 @@ impl<'a> Conversion<'a> {
                 Ok(instead)
             }
         }
+    }
+}
+
+/// What a column that cannot be NULL stores for one. For a NULL an ENUM gets the value of a wrong text, not its first
+/// member.
+fn instead_of_null(column: &ColumnDef) -> Option<Value> {
+    match column.ty {
+        SqlType::Enum(_) => Some(Value::UInt(0)),
+        ty => implicit_default(ty),
     }
 }
 

@@ -4,6 +4,7 @@
 use super::target::OpenTarget;
 use crate::{statement::StatementContext, tables::Steps};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range};
+use std::ops::RangeInclusive;
 
 /// Most values of an interval.
 const INTERVAL_MAX: u64 = 65_535;
@@ -24,6 +25,8 @@ pub struct Generated<'a> {
     /// The next value, and the end of the interval.
     next: u64,
     end: u64,
+    /// The interval that was taken last.
+    interval: RangeInclusive<u64>,
     /// The value of `insert_id`, for the first row.
     set: Option<u64>,
 }
@@ -42,6 +45,7 @@ impl<'a> Generated<'a> {
             expected: 0,
             next: 0,
             end: 0,
+            interval: RangeInclusive::new(1, 0),
             set: settings.insert_id,
         }
     }
@@ -91,6 +95,7 @@ impl<'a> Generated<'a> {
             let counter = self.target.set.auto_increment(self.target.entry.def.id)?;
             self.next = counter.take(count, self.steps)?;
             self.end = self.next.saturating_add((count - 1).saturating_mul(self.steps.increment.max(1)));
+            self.interval = self.next..=self.end;
         }
         let number = self.next;
         // The largest number of all says that there is no other (MySQL: `handler::update_auto_increment`).
@@ -116,6 +121,24 @@ impl<'a> Generated<'a> {
     /// `number`: what was made for it (MySQL: `handler::restore_auto_increment`).
     pub fn restore(&mut self, place: u64, number: Option<u64>) {
         self.next = if place > 0 { place } else { number.unwrap_or(0) };
+    }
+
+    /// Deals with a row that met one with its key, which was changed instead. `place`, `number`: as for
+    /// [`Self::restore`]; `assigned`: the number that the other row has been given.
+    ///
+    /// Error 1869 for a number that is reserved for another row of the statement.
+    pub fn updated(&mut self, place: u64, number: Option<u64>, assigned: Option<u64>) -> Result<()> {
+        if let (Some(made), Some(assigned)) = (number, assigned) {
+            if made == assigned {
+                return Ok(());
+            }
+            if self.interval.contains(&assigned) {
+                let message = "Auto-increment value in UPDATE conflicts with internally generated values";
+                return Err(SqlError::new(ErrorCode::AutoIncrementConflict, message));
+            }
+        }
+        self.restore(place, number);
+        Ok(())
     }
 
     /// Notes a value that the statement gives, so that none that it makes later is below it.
@@ -144,7 +167,7 @@ pub fn keep_above(target: &OpenTarget, value: &Value) -> Result<()> {
 }
 
 /// A value of an AUTO_INCREMENT column as a number; 0 for what is none above 0.
-fn number_of(value: &Value) -> u64 {
+pub fn number_of(value: &Value) -> u64 {
     match value {
         Value::Int(n) => u64::try_from(*n).unwrap_or(0),
         Value::UInt(n) => *n,

@@ -99,7 +99,7 @@ fn stored(insert: &RowInsert<'_>, column: usize, value: &Value, row: u64) -> Res
     if insert.generated.column == Some(column) && value.is_null() {
         return Ok(Value::Null);
     }
-    insert.conversion.stored(&insert.target.columns()[column], value, row)
+    insert.stored(column, value, row)
 }
 
 fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) -> Result<()> {

@@ -14,7 +14,10 @@ use muster_algebra::ColId;
 use muster_sql::bind;
 use muster_storage::ReadView;
 use muster_types::{Result, Value};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    cell::RefCell,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 /// So often a row is tried that meets others which then are gone.
 const ATTEMPTS_MAX: u32 = 1000;
@@ -74,6 +77,8 @@ pub struct RowInsert<'a> {
     waiting: Vec<(Vec<Value>, Option<u64>)>,
     /// True if one of them may have a number that the statement gave.
     gives_numbers: bool,
+    /// Columns of which the statement has warned that a NULL has become the implicit default: it does so once.
+    warned_of_null: RefCell<Vec<usize>>,
     /// True for INSERT .. SELECT, whose refused row has used up its number nevertheless.
     is_of_query: bool,
 }
@@ -100,6 +105,7 @@ impl<'a> RowInsert<'a> {
             writer: Writer::new(context, target, Some(seen)),
             waiting: Vec::new(),
             gives_numbers: false,
+            warned_of_null: RefCell::default(),
             is_of_query: false,
         }
     }
@@ -107,6 +113,21 @@ impl<'a> RowInsert<'a> {
     /// Says that the rows are those of a query.
     pub fn of_query(self) -> RowInsert<'a> {
         RowInsert { is_of_query: true, ..self }
+    }
+
+    /// A value as a column stores it; `row` counts from 1. Errors: 1048, and those of values that do not fit.
+    pub fn stored(&self, column: usize, value: &Value, row: u64) -> Result<Value> {
+        let def = &self.target.columns()[column];
+        if !value.is_null() || def.nullable {
+            return self.conversion.stored(def, value, row);
+        }
+        let mut warned = self.warned_of_null.borrow_mut();
+        if warned.contains(&column) {
+            return self.conversion.null_again(def);
+        }
+        let stored = self.conversion.stored(def, value, row)?;
+        warned.push(column);
+        Ok(stored)
     }
 
     /// Inserts a row whose values are as its columns store them; that of the AUTO_INCREMENT column is as it was given.
@@ -153,8 +174,8 @@ impl<'a> RowInsert<'a> {
                     self.generated.restore(place, number);
                     return Ok(());
                 }
-                Resolved::Updated { changed, row } => {
-                    self.generated.restore(place, number);
+                Resolved::Updated { changed, row, number: assigned } => {
+                    self.generated.updated(place, number, assigned)?;
                     return self.updated(changed, &row);
                 }
             }
