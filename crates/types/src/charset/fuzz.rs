@@ -1,5 +1,5 @@
-//! Bytes in any character set; the worst outcome is that they have no text. Called by the suite with random bytes, and by
-//! `fuzz/`.
+//! Bytes in any character set; the worst outcome is that they have no text. Called by the suite with random bytes, and
+//! by `fuzz/`.
 
 use super::{Charset, decode, encode, valid_up_to};
 
