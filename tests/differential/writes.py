@@ -101,6 +101,8 @@ def shrunk(before, sql, text, servers, start_again):
         start_again()
         for other in statements_before:
             difference(servers, other, False)
+            # A query opens a transaction, too.
+            list(map(contents, servers))
         before_it = first_difference_of_rows(*map(contents, servers))
         answers = difference(servers, sql, False) or difference_of_counts(servers)
         if before_it:
