@@ -15,7 +15,7 @@ pub struct Generated<'a> {
     pub column: Option<usize>,
     steps: Steps,
     /// True unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
-    zero_is_next: bool,
+    pub zero_is_next: bool,
     /// Rows that the statement is known to have; 0: not known.
     rows: u64,
     /// Intervals taken so far.

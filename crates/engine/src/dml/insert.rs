@@ -115,7 +115,7 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
         for (column, value) in given.iter().zip(&rows.values[at * given.len()..]) {
             row[*column] = match value {
                 NewValue::Value(value) => stored(insert, *column, value, number)?,
-                NewValue::Default => insert.target.default_value(*column, &insert.conversion)?,
+                NewValue::Default => insert.default_value(*column)?,
                 NewValue::Expr(expr) => {
                     let known = |id| ids.iter().position(|c| *c == id).map(|at| row[at].clone());
                     stored(insert, *column, &insert.evaluation.value(expr, &known)?, number)?

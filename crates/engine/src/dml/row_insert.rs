@@ -130,6 +130,15 @@ impl<'a> RowInsert<'a> {
         Ok(stored)
     }
 
+    /// The value of a column for the word DEFAULT: of the AUTO_INCREMENT column 0, which stands for the next number
+    /// unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO. Error 1364.
+    pub fn default_value(&self, column: usize) -> Result<Value> {
+        if self.generated.column == Some(column) && !self.generated.zero_is_next {
+            return Ok(self.target.value_before(column, &self.conversion));
+        }
+        self.target.default_value(column, &self.conversion)
+    }
+
     /// Inserts a row whose values are as its columns store them; that of the AUTO_INCREMENT column is as it was given.
     /// `value`: columns of the query that the row comes from.
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
