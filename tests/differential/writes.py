@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares random INSERT, REPLACE, UPDATE and DELETE between a Muster server and a MySQL server.
 
-    writes.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--list]
+    writes.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--examples N] [--list]
 
 After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() or ROW_COUNT(), and all rows of all
 tables. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
@@ -94,6 +94,43 @@ def first_difference_of_rows(before, after):
     return None
 
 
+def shrunk(before, sql, text, servers, start_again):
+    """The statements that a difference needs before it, and what differs after these."""
+
+    def differs(statements_before):
+        start_again()
+        for other in statements_before:
+            difference(servers, other, False)
+            # A query opens a transaction, too.
+            list(map(contents, servers))
+        before_it = first_difference_of_rows(*map(contents, servers))
+        answers = difference(servers, sql, False) or difference_of_counts(servers)
+        if before_it:
+            return None
+        return f"Muster {tuple(answers[0])}, MySQL {tuple(answers[1])}" if answers else first_difference_of_rows(
+            *map(contents, servers))
+
+    if not differs(before):
+        return before, text + " (not again)"
+    size = (len(before) + 1) // 2
+    while size:
+        at = 0
+        while at < len(before):
+            fewer = before[:at] + before[at + size:]
+            found = differs(fewer)
+            if found:
+                before, text = fewer, found
+            else:
+                at += size
+        size = size // 2
+    return before, text
+
+
+def difference_of_counts(servers):
+    answers = [run(server, "SELECT ROW_COUNT()")[1] for server in servers]
+    return None if answers[0] == answers[1] else answers
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
@@ -102,6 +139,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--count", type=int, default=1 << 40)
     parser.add_argument("--kinds", help="kinds of statements, such as insert,update; else all")
+    parser.add_argument("--examples", type=int, default=1, help="shortest cases shown of each kind")
+    parser.add_argument("--shrink", action="store_true", help="leave out the statements before a case that it does not need")
     parser.add_argument("--list", action="store_true", help="show what known classes explain, too")
     options = parser.parse_args()
     draw = random.Random(options.seed)
@@ -125,7 +164,7 @@ def main():
         if reason:
             known[reason] += 1
         if not reason or options.list:
-            unknown.setdefault(kind, []).append((list(recent[-6:]), sql, text))
+            unknown.setdefault(kind, []).append((list(recent), sql, text))
         start_again()
         recent.clear()
 
@@ -146,8 +185,12 @@ def main():
             recent.append(sql)
     for kind, cases in unknown.items():
         print(f"== {kind} ({len(cases)} times)")
-        before, sql, text = min(cases, key=lambda case: len(case[1]))
-        print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
+        for before, sql, text in sorted(cases, key=lambda case: len(case[1]))[:options.examples]:
+            if options.shrink:
+                before, text = shrunk(before, sql, text, servers, start_again)
+            else:
+                before = before[-6:]
+            print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
     print(f"{ran} statements, {sum(map(len, unknown.values()))} differences, known: {dict(known)}")
     return 1 if unknown and not options.list else 0
 

@@ -313,6 +313,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Cos => "cos",
         Tan => "tan",
         Sleep => "sleep",
+        Benchmark => "benchmark",
         Session(function) => function.name(),
         LastInsertId => "last_insert_id",
         Library(function) => function.name,

@@ -195,6 +195,8 @@ listed! {
         Tan,
         /// `(seconds)`: waits; 0. For tests of KILL and cancellation.
         Sleep,
+        /// `(count, expression)`: computes the expression so many times; 0 (MySQL's manual 12.15).
+        Benchmark,
         /// `(id)`: the id, which is what LAST_INSERT_ID() is from now on.
         LastInsertId,
         /// A function that the session answers.

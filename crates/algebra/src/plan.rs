@@ -25,6 +25,9 @@ pub enum ExchangeKind {
     Hash { keys: Vec<Expr> },
     /// All rows come into one partition, in any order.
     Gather,
+    /// All rows come into one partition, those of a partition before those of the next. Each runs when the one before
+    /// it has ended.
+    Concatenate,
 }
 
 /// How the rows of secondary entries are fetched from the clustered index.
@@ -332,7 +335,7 @@ impl Plan {
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(of_call).collect(),
             PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter().collect(),
-            PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
+            PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }
@@ -372,7 +375,7 @@ impl Plan {
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter_mut().flat_map(of_call).collect(),
             PlanOp::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter_mut().collect(),
-            PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
+            PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }

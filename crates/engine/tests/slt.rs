@@ -210,6 +210,7 @@ files! {
     temporal
     timestamps
     transactions
+    union_order
     update
     variables
     views

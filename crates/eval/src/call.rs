@@ -16,7 +16,7 @@ impl Evaluator<'_> {
 
     fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
-            ScalarFunction::Sleep | ScalarFunction::Session(_) => return None,
+            ScalarFunction::Sleep | ScalarFunction::Benchmark | ScalarFunction::Session(_) => return None,
             ScalarFunction::LastInsertId => {
                 let value = value!(self.eval(args.first()?));
                 let id = match &value {

@@ -37,7 +37,7 @@ pub(super) fn call(
         Ln => Value::Double(double().ln()),
         Log10 => Value::Double(double().log10()),
         // MySQL's quotient, whose last digit is not always that of the logarithm.
-        Log2 => Value::Double(double().ln() / std::f64::consts::LN_2),
+        Log2 => Value::Double(double().log2()),
         Sin => Value::Double(double().sin()),
         Cos => Value::Double(double().cos()),
         Tan => Value::Double(double().tan()),

@@ -151,6 +151,18 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// `from`, `to`: partitions below and above the exchange.
+    fn exchange(&self, kind: &ExchangeKind, from: usize, to: usize) -> String {
+        match kind {
+            ExchangeKind::Gather => format!("Exchange: gather {from} partitions"),
+            ExchangeKind::Concatenate => format!("Exchange: concatenate {from} partitions"),
+            ExchangeKind::Hash { keys } => {
+                let keys = self.with_printer(|p| p.list(keys));
+                format!("Exchange: hash({keys}), {to} partitions")
+            }
+        }
+    }
+
     fn operator(&self, plan: &Plan, op: &PlanOp) -> String {
         match op {
             PlanOp::Scan(scan) => self.scan(scan),
@@ -223,13 +235,7 @@ impl<'a> Tree<'a> {
                 let using = if group.is_empty() { "" } else { " using hash" };
                 format!("Final aggregate{using}{}", self.aggregates(group, aggregates))
             }
-            PlanOp::Exchange { kind: ExchangeKind::Gather, input } => {
-                format!("Exchange: gather {} partitions", input.partitions)
-            }
-            PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => {
-                let keys = self.with_printer(|p| p.list(keys));
-                format!("Exchange: hash({keys}), {} partitions", plan.partitions)
-            }
+            PlanOp::Exchange { kind, input } => self.exchange(kind, input.partitions, plan.partitions),
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }

@@ -19,6 +19,7 @@ fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
         default: None,
         time_zone: TimeZone::UTC,
         date_modes: DateModes::DEFAULT,
+        cuts_fractions: false,
     }
 }
 

@@ -121,7 +121,8 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         }),
         SqlType::Double => converter.doubles(problems, refuses_negative),
         SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => converter.dates(problems),
-        SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
+        SqlType::Time { fsp } => converter
+            .numbers::<DurationMicrosecondType>(problems, 0, |text| temporal::time(converter.moment(text), fsp)),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => converter.named(problems),
@@ -145,6 +146,24 @@ fn unsigned(value: &Value) -> u64 {
     match value {
         Value::UInt(number) => *number,
         _ => 0,
+    }
+}
+
+/// Digits of a number that is a day with a time of it, at least.
+const MOMENT_DIGITS_MIN: usize = 12;
+
+/// The text of a date or time without the digits of the fraction of a second beyond `fsp`. Of other texts, and where
+/// the point does not stand behind a second, all. `is_time`: the text is that of a TIME, where any number has seconds.
+fn fraction_cut(text: &[u8], fsp: u8, is_time: bool) -> &[u8] {
+    let Some(point) = text.iter().rposition(|b| *b == b'.') else { return text };
+    let (whole, fraction) = (&text[..point], &text[point + 1..]);
+    let is_number = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_digit);
+    let has_seconds = whole.contains(&b':') || is_number(whole) && (is_time || whole.len() >= MOMENT_DIGITS_MIN);
+    match has_seconds && is_number(fraction) && fraction.len() > usize::from(fsp) {
+        // A point without digits behind it stays a point of the text.
+        true if fsp == 0 => whole,
+        true => &text[..=point + usize::from(fsp)],
+        false => text,
     }
 }
 
@@ -203,12 +222,22 @@ impl ColumnConverter<'_> {
         let TargetColumn { ty, time_zone: zone, date_modes: modes, .. } = *self.column;
         let (fsp, zero) = (ty.fsp(), datetime_of(ZERO_DATE, 0));
         match ty {
-            SqlType::Date => self.numbers::<Date32Type>(problems, ZERO_DATE, |text| temporal::date(text, modes)),
+            SqlType::Date => self.numbers::<Date32Type>(problems, ZERO_DATE, |t| temporal::date(self.moment(t), modes)),
             SqlType::Timestamp { .. } => {
-                let parse = |text: &[u8]| temporal::timestamp(text, fsp, zone, modes);
+                let parse = |text: &[u8]| temporal::timestamp(self.moment(text), fsp, zone, modes);
                 self.numbers::<TimestampMicrosecondType>(problems, zero, parse)
             }
-            _ => self.numbers::<TimestampMicrosecondType>(problems, zero, |text| temporal::datetime(text, fsp, modes)),
+            _ => self.numbers::<TimestampMicrosecondType>(problems, zero, |t| {
+                temporal::datetime(self.moment(t), fsp, modes)
+            }),
+        }
+    }
+
+    /// The text of a date or time, with as many digits of its fraction as count.
+    fn moment<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        match self.column.cuts_fractions {
+            true => fraction_cut(text, self.column.ty.fsp(), matches!(self.column.ty, SqlType::Time { .. })),
+            false => text,
         }
     }
 

@@ -104,6 +104,28 @@ pub fn read_delimited(
     })
 }
 
+/// Hands over the rows of a batch, and says what is wrong with a row before it is taken.
+fn take_warning(
+    batch: &RecordBatch,
+    warnings: &[Problem],
+    warn: &mut dyn FnMut(&Problem),
+    take: &mut dyn FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let mut taken = 0;
+    for problem in warnings {
+        let row = problem.row.min(batch.num_rows());
+        if row > taken {
+            take(batch.slice(taken, row - taken))?;
+            taken = row;
+        }
+        warn(problem);
+    }
+    if batch.num_rows() > taken {
+        take(batch.slice(taken, batch.num_rows() - taken))?;
+    }
+    Ok(())
+}
+
 fn take_in_order(
     in_order: Receiver<Receiver<Outcome>>,
     options: &DelimitedOptions,
@@ -113,20 +135,20 @@ fn take_in_order(
     let mut summary = DelimitedSummary::default();
     let mut lines = 0;
     for outcome in in_order {
-        let parsed = outcome.recv().map_err(|_| SqlError::internal("a parsing thread died"))??;
-        for problem in parsed.warnings {
-            warn(problem.code(), problem.message(summary.rows + problem.row as u64 + 1));
-        }
+        let mut parsed = outcome.recv().map_err(|_| SqlError::internal("a parsing thread died"))??;
+        // They were found column by column.
+        parsed.warnings.sort_by_key(|problem| problem.row);
         summary.warnings += parsed.warning_count;
+        let before = summary.rows;
+        let mut warn_of = |problem: &Problem| warn(problem.code(), problem.message(before + problem.row as u64 + 1));
         match parsed.batch {
             Ok(batch) => {
                 summary.rows += parsed.rows;
                 lines += parsed.lines;
-                if batch.num_rows() > 0 {
-                    take(batch)?;
-                }
+                take_warning(&batch, &parsed.warnings, &mut warn_of, take)?;
             }
             Err((problem, lines_before)) => {
+                parsed.warnings.iter().for_each(&mut warn_of);
                 let row = summary.rows + problem.row as u64 + 1;
                 let line = lines + parsed.skipped_lines + lines_before + 1;
                 return Err(problem.into_error(row, line, &options.file_name));

@@ -20,6 +20,9 @@ pub struct TargetColumn {
     pub time_zone: TimeZone,
     /// Which dates that the calendar does not have are stored.
     pub date_modes: DateModes,
+    /// True if digits of the fraction of a second that the column does not hold are cut, not rounded
+    /// (TIME_TRUNCATE_FRACTIONAL).
+    pub cuts_fractions: bool,
 }
 
 /// The destination of a field of the file.

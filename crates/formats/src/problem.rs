@@ -62,7 +62,9 @@ impl Problem {
         let mut message = format!("{} ({file}, line {line}", self.message(row));
         let says_value = matches!(
             self.kind,
-            ProblemKind::Value(StoreFault::Incorrect(_) | StoreFault::NoSuchDate(_) | StoreFault::BeyondTimes)
+            ProblemKind::Value(
+                StoreFault::Incorrect(_) | StoreFault::CutDecimal | StoreFault::NoSuchDate(_) | StoreFault::BeyondTimes
+            )
         );
         if !self.value.is_empty() && !says_value {
             message.push_str(&format!(": '{}'", self.value));

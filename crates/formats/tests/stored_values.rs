@@ -95,6 +95,7 @@ fn column(ty: SqlType, nullable: bool) -> TargetColumn {
         default: None,
         time_zone,
         date_modes: DateModes::DEFAULT,
+        cuts_fractions: false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   lib.rs        how a function is added; the table of all functions
 //!   function.rs   what an entry says of a function: name, arguments, result, value
+//!   fuzz.rs       any formats and patterns, for tests
 //!   typing.rs     what the type of a result may depend on
 //!   call.rs       what a function may ask for while it is computed
 //!   mysql.rs      the names of all functions that MySQL has
@@ -57,6 +58,7 @@
 mod call;
 mod encoding;
 mod function;
+pub mod fuzz;
 mod information;
 pub mod locale;
 pub mod mysql;

@@ -31,7 +31,7 @@ pub use format::{format_date, format_datetime, format_time};
 pub use modes::DateModes;
 pub use moment::Moment;
 pub use number::{clock_number, date_number, datetime_number, moment_from_number, time_from_number};
-pub use time_text::{TimeText, read_time};
+pub use time_text::{NoTime, TimeText, no_time, read_time};
 
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;

@@ -3,7 +3,6 @@
 
 use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
-use muster_exec::Warning;
 use muster_types::{
     ErrorCode, Result, SqlError, SqlModes, SqlType, Value,
     charset::{Charset, valid_up_to},
@@ -117,18 +116,18 @@ impl<'a> Conversion<'a> {
             Leniency::Lenient => self.null_is_error,
             Leniency::Ignore => false,
         };
-        // For a NULL an ENUM gets the value of a wrong text, not its first member.
-        let instead = match column.ty {
-            SqlType::Enum(_) => Some(Value::UInt(0)),
-            ty => implicit_default(ty),
-        };
-        match instead.filter(|_| !refused) {
+        match instead_of_null(column).filter(|_| !refused) {
             None => Err(error),
             Some(instead) => {
                 self.context.warn(error.code, error.message);
                 Ok(instead)
             }
         }
+    }
+
+    /// What NULL has become before, with a warning, in this column that cannot be NULL.
+    pub fn null_again(&self, column: &ColumnDef) -> Result<Value> {
+        instead_of_null(column).map_or_else(|| self.null(column), Ok)
     }
 
     /// A column without a value and without a default: error 1364, or with a warning of that number the implicit
@@ -142,11 +141,7 @@ impl<'a> Conversion<'a> {
         match implicit_default(column.ty).filter(|_| !self.is_strict()) {
             None => Err(error),
             Some(instead) => {
-                // Once for all rows of the statement.
-                let same = |w: &Warning| w.code == error.code && w.message == error.message;
-                if self.context.diagnostics.warnings.find_since(0, same).is_none() {
-                    self.context.warn(error.code, error.message);
-                }
+                self.context.warn(error.code, error.message);
                 Ok(instead)
             }
         }
@@ -222,10 +217,26 @@ impl<'a> Conversion<'a> {
                 // As a warning, a text that is too long is one that was cut.
                 let is_cut = unfit.fault == StoreFault::TooLong && !matches!(column.ty, SqlType::Bit { .. });
                 let fault = if is_cut { StoreFault::Truncated } else { unfit.fault.as_warning() };
-                self.context.warn(fault.code(), fault.message(&column.name, &shown, row));
+                let message = fault.message(&column.name, &shown, row);
+                match unfit.fault {
+                    StoreFault::CutDecimal => {
+                        self.context.note(fault.code(), message);
+                        self.note_lost_parts(column, value, &instead, row);
+                    }
+                    _ => self.context.warn(fault.code(), message),
+                }
                 Ok(instead)
             }
         }
+    }
+}
+
+/// What a column that cannot be NULL stores for one. For a NULL an ENUM gets the value of a wrong text, not its first
+/// member.
+fn instead_of_null(column: &ColumnDef) -> Option<Value> {
+    match column.ty {
+        SqlType::Enum(_) => Some(Value::UInt(0)),
+        ty => implicit_default(ty),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn delete_rows(
     }
     check_privileges(context, &bound.surroundings, &named, &needed)?;
     let conversion = Conversion::new(context, bound.ignore);
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, &[])?;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, &[], true)?;
     let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
     if let Some(by) = by {
         return delete_locked(context, &opened[0], &bound.targets[0], by);

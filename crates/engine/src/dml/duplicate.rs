@@ -4,6 +4,7 @@ use super::{
     assign::{ChangedRow, changed, passes_view},
     convert::Conversion,
     evaluation::Evaluation,
+    generated::number_of,
     target::OpenTarget,
     write::{Writer, Written},
 };
@@ -34,6 +35,8 @@ pub enum Resolved {
     Updated {
         changed: bool,
         row: Vec<Value>,
+        /// The number that the AUTO_INCREMENT column was assigned.
+        number: Option<u64>,
     },
 }
 
@@ -95,14 +98,17 @@ impl OnDuplicate<'_> {
         let place = (met.target, update.old.as_slice(), 0);
         let ChangedRow { new, differs, .. } =
             changed(place, old, &update.assignments, evaluation, conversion, met.number, &value)?;
+        let column = met.target.entry.auto_increment_column();
+        let is_number = |column: &usize| update.assignments.iter().any(|a| a.column == *column);
+        let number = column.filter(is_number).map(|column| number_of(&new[column])).filter(|n| *n > 0);
         if !differs {
-            return Ok(Resolved::Updated { changed: false, row: new });
+            return Ok(Resolved::Updated { changed: false, row: new, number });
         }
         if !passes_view(update.check.as_ref(), &update.old, &new, evaluation, conversion)? {
             return Ok(Resolved::Ignored);
         }
         match writer.update(key, None, &new)? {
-            Written::Yes => Ok(Resolved::Updated { changed: true, row: new }),
+            Written::Yes => Ok(Resolved::Updated { changed: true, row: new, number }),
             Written::Gone | Written::Stale => Ok(Resolved::Stale),
             Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),
         }

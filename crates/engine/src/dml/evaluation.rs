@@ -26,15 +26,21 @@ pub struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Computes what does not depend on rows. `parameters`: their values, of a statement that was bound without them.
+    /// Computes what does not depend on rows. `parameters`: their values, of a statement that was bound without them;
+    /// `finds_rows`: whether the statement is about the rows that its conditions find.
     pub fn new(
         context: &Arc<StatementContext>,
         conversion: Conversion<'a>,
         surroundings: &'a Surroundings,
         tables: &Arc<StatementTables>,
         parameters: &'a [Value],
+        finds_rows: bool,
     ) -> Result<Evaluation<'a>> {
-        for warning in &surroundings.warnings {
+        // Constants are converted before the first row; MySQL converts them for each row, and never where there are
+        // none.
+        let looks_at_none = finds_rows && looks_at_no_row(context, surroundings, tables)?;
+        let is_of_constant = |warning: &&SqlError| warning.code == ErrorCode::TruncatedWrongValue;
+        for warning in surroundings.warnings.iter().filter(|warning| !looks_at_none || !is_of_constant(warning)) {
             if conversion.is_strict() && warning.code == ErrorCode::TruncatedWrongValue {
                 return Err(warning.clone());
             }
@@ -123,4 +129,25 @@ impl<'a> Evaluation<'a> {
         }
         Ok(true)
     }
+}
+
+/// Returns true if a table of the statement has no rows, so that nothing is compared with them.
+fn looks_at_no_row(
+    context: &StatementContext,
+    surroundings: &Surroundings,
+    tables: &Arc<StatementTables>,
+) -> Result<bool> {
+    if surroundings.warnings.is_empty() {
+        return Ok(false);
+    }
+    let set = tables.set();
+    for (database, name) in &surroundings.tables {
+        let Some(entry) = set.definitions.schemas.get(database).and_then(|schema| schema.tables.get(name)) else {
+            continue;
+        };
+        if set.storage(entry.def.id, context.database.tables().store())?.is_empty()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -4,6 +4,7 @@
 use super::target::OpenTarget;
 use crate::{statement::StatementContext, tables::Steps};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range};
+use std::ops::RangeInclusive;
 
 /// Most values of an interval.
 const INTERVAL_MAX: u64 = 65_535;
@@ -14,14 +15,18 @@ pub struct Generated<'a> {
     pub column: Option<usize>,
     steps: Steps,
     /// True unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
-    zero_is_next: bool,
+    pub zero_is_next: bool,
     /// Rows that the statement is known to have; 0: not known.
     rows: u64,
     /// Intervals taken so far.
     intervals: u32,
+    /// Rows to come that the last interval was for; the next one is for as many (InnoDB: `trx_t::n_autoinc_rows`).
+    expected: u64,
     /// The next value, and the end of the interval.
     next: u64,
     end: u64,
+    /// The interval that was taken last.
+    interval: RangeInclusive<u64>,
     /// The value of `insert_id`, for the first row.
     set: Option<u64>,
 }
@@ -37,8 +42,10 @@ impl<'a> Generated<'a> {
             zero_is_next: !settings.zero_is_a_value,
             rows,
             intervals: 0,
+            expected: 0,
             next: 0,
             end: 0,
+            interval: RangeInclusive::new(1, 0),
             set: settings.insert_id,
         }
     }
@@ -77,14 +84,18 @@ impl<'a> Generated<'a> {
 
     fn next_of_interval(&mut self) -> Result<u64> {
         if self.next == 0 || self.next > self.end {
-            let count = match (self.intervals, self.rows) {
-                (0, 1..) => self.rows,
-                (before, _) => (1u64 << before.min(16)).min(INTERVAL_MAX),
-            };
+            if self.expected == 0 {
+                self.expected = match (self.intervals, self.rows) {
+                    (0, 1..) => self.rows,
+                    (before, _) => (1u64 << before.min(16)).min(INTERVAL_MAX),
+                };
+            }
+            let count = self.expected;
             self.intervals += 1;
             let counter = self.target.set.auto_increment(self.target.entry.def.id)?;
             self.next = counter.take(count, self.steps)?;
             self.end = self.next.saturating_add((count - 1).saturating_mul(self.steps.increment.max(1)));
+            self.interval = self.next..=self.end;
         }
         let number = self.next;
         // The largest number of all says that there is no other (MySQL: `handler::update_auto_increment`).
@@ -96,13 +107,54 @@ impl<'a> Generated<'a> {
         Ok(number)
     }
 
-    /// Notes a value that the statement gave, so that no later one is below it.
-    pub fn given(&mut self, value: &Value) -> Result<()> {
+    /// Notes that a row has its number, given or made.
+    pub fn passed(&mut self) {
+        self.expected = self.expected.saturating_sub(1);
+    }
+
+    /// The number that the next row will have, as far as one is reserved.
+    pub fn place(&self) -> u64 {
+        self.next
+    }
+
+    /// Gives the number of a row that was not inserted to the next row of the statement. `place`: that before the row;
+    /// `number`: what was made for it (MySQL: `handler::restore_auto_increment`).
+    pub fn restore(&mut self, place: u64, number: Option<u64>) {
+        self.next = if place > 0 { place } else { number.unwrap_or(0) };
+    }
+
+    /// Deals with a row that met one with its key, which was changed instead. `place`, `number`: as for
+    /// [`Self::restore`]; `assigned`: the number that the other row has been given.
+    ///
+    /// Error 1869 for a number that is reserved for another row of the statement.
+    pub fn updated(&mut self, place: u64, number: Option<u64>, assigned: Option<u64>) -> Result<()> {
+        if let (Some(made), Some(assigned)) = (number, assigned) {
+            if made == assigned {
+                return Ok(());
+            }
+            if self.interval.contains(&assigned) {
+                let message = "Auto-increment value in UPDATE conflicts with internally generated values";
+                return Err(SqlError::new(ErrorCode::AutoIncrementConflict, message));
+            }
+        }
+        self.restore(place, number);
+        Ok(())
+    }
+
+    /// Notes a value that the statement gives, so that none that it makes later is below it.
+    pub fn given(&mut self, value: &Value) {
         let number = number_of(value);
         if number > 0 && self.next > 0 && number >= self.next {
             self.next = self.steps.at_least(number.saturating_add(1));
         }
-        keep_above(self.target, value)
+    }
+
+    /// Lets the table give only numbers above that of a row which is in it now.
+    pub fn inserted(&self, row: &[Value]) -> Result<()> {
+        match self.column {
+            Some(column) => keep_above(self.target, &row[column]),
+            None => Ok(()),
+        }
     }
 }
 
@@ -115,7 +167,7 @@ pub fn keep_above(target: &OpenTarget, value: &Value) -> Result<()> {
 }
 
 /// A value of an AUTO_INCREMENT column as a number; 0 for what is none above 0.
-fn number_of(value: &Value) -> u64 {
+pub fn number_of(value: &Value) -> u64 {
     match value {
         Value::Int(n) => u64::try_from(*n).unwrap_or(0),
         Value::UInt(n) => *n,

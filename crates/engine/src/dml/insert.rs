@@ -44,7 +44,7 @@ pub fn insert_bound(
     };
     let mut conversion = Conversion::new(context, bound.ignore);
     conversion.null_is_error = rows == 1;
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, parameters)?;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, parameters, false)?;
     let on_duplicate = match &bound.on_duplicate {
         Some(update) => OnDuplicate::Update(update),
         None if bound.replace => OnDuplicate::Replace,
@@ -60,7 +60,10 @@ pub fn insert_bound(
         RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (rows as u64, &seen));
     let inserted = match &bound.source {
         RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows),
-        RowSource::Query(_) => insert_query(&mut insert, context, bound, tables),
+        RowSource::Query(_) => {
+            insert = insert.of_query();
+            insert_query(&mut insert, context, bound, tables)
+        }
     };
     insert.after(inserted)?;
     Ok(insert.done(rows != 1))
@@ -78,12 +81,15 @@ fn needed(bound: &BoundInsert) -> Vec<(Privilege, &'static str)> {
     needed
 }
 
-/// The values of the columns that are given none.
-fn put_defaults(insert: &RowInsert<'_>, given: &[usize], row: &mut [Value]) -> Result<()> {
-    for (column, value) in row.iter_mut().enumerate() {
-        if !given.contains(&column) {
-            *value = insert.target.default_value(column, &insert.conversion)?;
-        }
+/// The values of the columns that are given none. To be called behind those that are given: what is wrong with these is
+/// told before. A default that is missing is told of for the first row (`number` 1).
+fn put_defaults(insert: &RowInsert<'_>, given: &[usize], row: &mut [Value], number: u64) -> Result<()> {
+    let (target, conversion) = (insert.target, &insert.conversion);
+    for (column, value) in row.iter_mut().enumerate().filter(|(column, _)| !given.contains(column)) {
+        *value = match number > 1 && target.lacks_default(column) && !conversion.is_strict() {
+            true => target.value_before(column, conversion),
+            false => target.default_value(column, conversion)?,
+        };
     }
     Ok(())
 }
@@ -93,7 +99,7 @@ fn stored(insert: &RowInsert<'_>, column: usize, value: &Value, row: u64) -> Res
     if insert.generated.column == Some(column) && value.is_null() {
         return Ok(Value::Null);
     }
-    insert.conversion.stored(&insert.target.columns()[column], value, row)
+    insert.stored(column, value, row)
 }
 
 fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) -> Result<()> {
@@ -103,22 +109,20 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
         insert.context.check_interrupt()?;
         let number = at as u64 + 1;
         let mut row = vec![Value::Null; ids.len()];
-        // Values that do not fit are told before defaults that are missing.
-        let defaults = put_defaults(insert, given, &mut row);
         if computes {
-            given.iter().for_each(|column| row[*column] = insert.target.value_before(*column, &insert.conversion));
+            (0..row.len()).for_each(|column| row[column] = insert.target.value_before(column, &insert.conversion));
         }
         for (column, value) in given.iter().zip(&rows.values[at * given.len()..]) {
             row[*column] = match value {
                 NewValue::Value(value) => stored(insert, *column, value, number)?,
-                NewValue::Default => insert.target.default_value(*column, &insert.conversion)?,
+                NewValue::Default => insert.default_value(*column)?,
                 NewValue::Expr(expr) => {
                     let known = |id| ids.iter().position(|c| *c == id).map(|at| row[at].clone());
                     stored(insert, *column, &insert.evaluation.value(expr, &known)?, number)?
                 }
             };
         }
-        defaults?;
+        put_defaults(insert, given, &mut row, number)?;
         insert.insert(row, &|_| None)?;
     }
     Ok(())
@@ -140,11 +144,10 @@ fn insert_query(
             context.check_interrupt()?;
             let number = insert.counts.records + 1;
             let mut row = vec![Value::Null; bound.target.columns.len()];
-            let defaults = put_defaults(insert, &bound.given, &mut row);
             for (column, value) in bound.given.iter().zip(values) {
                 row[*column] = stored(insert, *column, value, number)?;
             }
-            defaults?;
+            put_defaults(insert, &bound.given, &mut row, number)?;
             insert.insert(row, &|id| found.position(id).map(|at| values[at].clone()))?;
             Ok(ControlFlow::Continue(()))
         })

@@ -42,7 +42,7 @@ pub fn load_rows<R>(
     let target = OpenTarget::open(context, binding.tables.set(), &bound.target.table)?;
     let seen = context.read_newest();
     let conversion = Conversion::new(context, duplicates == DuplicatePolicy::Ignore);
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables, &[])?;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables, &[], false)?;
     let (on_duplicate, mode) = match duplicates {
         DuplicatePolicy::Error => (OnDuplicate::Error, LockMode::Shared),
         DuplicatePolicy::Ignore => (OnDuplicate::Ignore, LockMode::Shared),

@@ -7,13 +7,11 @@ use muster_types::{
     Decimal, ErrorCode, SqlType, Value,
     cast::decimal_prefix,
     store::{StoredType, store, text::printable},
-    temporal::{DateModes, round_fraction},
+    temporal::{self, DateModes, round_fraction},
     time_zone::TimeZone,
 };
 
 const MICROS_OF_DAY: i64 = 86_400_000_000;
-/// The shortest text that MySQL takes for a date and time where a TIME is wanted, in bytes.
-const MOMENT_BYTES: usize = 12;
 /// The smallest number of a date and time.
 const FIRST_MOMENT: f64 = 1e10;
 
@@ -76,8 +74,8 @@ fn has_time_of_day(value: &Value) -> bool {
 fn has_day(value: &Value) -> bool {
     match value {
         Value::Text(text) => {
-            let (day, rest) = text.trim_start().split_once([' ', 'T']).unwrap_or((text, ""));
-            text.len() >= MOMENT_BYTES && rest.contains(':') && day.contains(['-', '/']) && !day.starts_with('-')
+            temporal::read_time(text).is_some_and(|read| read.is_datetime)
+                && temporal::read_datetime(text).is_some_and(|read| !read.moment.is_zero())
         }
         Value::Int(number) => *number as f64 >= FIRST_MOMENT,
         Value::UInt(number) => *number as f64 >= FIRST_MOMENT,

@@ -14,7 +14,10 @@ use muster_algebra::ColId;
 use muster_sql::bind;
 use muster_storage::ReadView;
 use muster_types::{Result, Value};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    cell::RefCell,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 /// So often a row is tried that meets others which then are gone.
 const ATTEMPTS_MAX: u32 = 1000;
@@ -72,6 +75,12 @@ pub struct RowInsert<'a> {
     writer: Writer<'a>,
     /// Rows that wait to be inserted together, each with the number that was made for it.
     waiting: Vec<(Vec<Value>, Option<u64>)>,
+    /// True if one of them may have a number that the statement gave.
+    gives_numbers: bool,
+    /// Columns of which the statement has warned that a NULL has become the implicit default: it does so once.
+    warned_of_null: RefCell<Vec<usize>>,
+    /// True for INSERT .. SELECT, whose refused row has used up its number nevertheless.
+    is_of_query: bool,
 }
 
 impl<'a> RowInsert<'a> {
@@ -95,7 +104,39 @@ impl<'a> RowInsert<'a> {
             counts: Counts::default(),
             writer: Writer::new(context, target, Some(seen)),
             waiting: Vec::new(),
+            gives_numbers: false,
+            warned_of_null: RefCell::default(),
+            is_of_query: false,
         }
+    }
+
+    /// Says that the rows are those of a query.
+    pub fn of_query(self) -> RowInsert<'a> {
+        RowInsert { is_of_query: true, ..self }
+    }
+
+    /// A value as a column stores it; `row` counts from 1. Errors: 1048, and those of values that do not fit.
+    pub fn stored(&self, column: usize, value: &Value, row: u64) -> Result<Value> {
+        let def = &self.target.columns()[column];
+        if !value.is_null() || def.nullable {
+            return self.conversion.stored(def, value, row);
+        }
+        let mut warned = self.warned_of_null.borrow_mut();
+        if warned.contains(&column) {
+            return self.conversion.null_again(def);
+        }
+        let stored = self.conversion.stored(def, value, row)?;
+        warned.push(column);
+        Ok(stored)
+    }
+
+    /// The value of a column for the word DEFAULT: of the AUTO_INCREMENT column 0, which stands for the next number
+    /// unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO. Error 1364.
+    pub fn default_value(&self, column: usize) -> Result<Value> {
+        if self.generated.column == Some(column) && !self.generated.zero_is_next {
+            return Ok(self.target.value_before(column, &self.conversion));
+        }
+        self.target.default_value(column, &self.conversion)
     }
 
     /// Inserts a row whose values are as its columns store them; that of the AUTO_INCREMENT column is as it was given.
@@ -103,7 +144,9 @@ impl<'a> RowInsert<'a> {
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
         self.writer.admit_texts(&row)?;
+        let place = self.generated.place();
         let number = self.number(&mut row)?;
+        self.generated.passed();
         let check = self.bound.check.as_ref();
         if !passes_view(check, &self.bound.columns, &row, self.evaluation, &self.conversion)? {
             return Ok(());
@@ -116,11 +159,16 @@ impl<'a> RowInsert<'a> {
         for _ in 0..ATTEMPTS_MAX {
             let (index, error) = match self.writer.insert(&row)? {
                 Written::Duplicate { index, error } => (index, error),
-                Written::Yes | Written::Gone | Written::Stale => {
-                    self.inserted(number);
-                    return Ok(());
-                }
+                Written::Yes | Written::Gone | Written::Stale => return self.inserted(number, &row),
             };
+            let replaces = matches!(self.on_duplicate, OnDuplicate::Replace);
+            if replaces && number.is_some() && self.is_by_number(index) {
+                // The largest number of all, which a row has: there is none left.
+                return Err(error);
+            }
+            if replaces || self.is_of_query {
+                self.generated.inserted(&row)?;
+            }
             let met = Met { target: self.target, bound: self.bound, row: &row, number: self.counts.records, value };
             let before = self.context.transaction.moment(self.context.database.store());
             let resolve = &self.on_duplicate;
@@ -129,13 +177,16 @@ impl<'a> RowInsert<'a> {
                     self.counts.displaced += 1;
                     self.counts.affected += 1;
                 }
-                Resolved::Same => {
-                    self.inserted(number);
+                Resolved::Same => return self.inserted(number, &row),
+                Resolved::Stale => self.context.transaction.back_to(before)?,
+                Resolved::Ignored => {
+                    self.generated.restore(place, number);
                     return Ok(());
                 }
-                Resolved::Stale => self.context.transaction.back_to(before)?,
-                Resolved::Ignored => return Ok(()),
-                Resolved::Updated { changed, row } => return self.updated(changed, &row),
+                Resolved::Updated { changed, row, number: assigned } => {
+                    self.generated.updated(place, number, assigned)?;
+                    return self.updated(changed, &row);
+                }
             }
         }
         Err(muster_types::SqlError::deadlock())
@@ -147,25 +198,45 @@ impl<'a> RowInsert<'a> {
         let (rows, numbers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting).into_iter().unzip();
         let mut done = 0;
         while done < rows.len() {
-            let inserted = self.writer.insert_batch(&rows[done..])?;
-            numbers[done..done + inserted].iter().for_each(|number| self.inserted(*number));
+            let inserted = match self.writer.insert_batch(&rows[done..]) {
+                Ok(inserted) => inserted,
+                Err(error) if self.is_of_query => {
+                    self.generated.inserted(&rows[done])?;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+            };
+            for (number, row) in numbers.iter().zip(&rows).skip(done).take(inserted) {
+                self.inserted(*number, row)?;
+            }
             done += inserted;
         }
         Ok(())
     }
 
-    /// Ends the insertion of rows, which has come to a result.
+    /// Ends the insertion of rows, which has come to a result. LAST_INSERT_ID() is the first number that was made even
+    /// if the statement has failed in a later row.
     pub fn after<T>(&mut self, result: Result<T>) -> Result<T> {
-        self.flush()?;
+        let result = self.flush().and(result);
+        if result.is_err() {
+            self.told_insert_id();
+        }
         result
     }
 
-    fn inserted(&mut self, number: Option<u64>) {
+    fn inserted(&mut self, number: Option<u64>, row: &[Value]) -> Result<()> {
         self.counts.copied += 1;
         self.counts.affected += 1;
         if self.counts.first_id == 0 {
             self.counts.first_id = number.unwrap_or(0);
         }
+        self.generated.inserted(row)
+    }
+
+    /// Returns true if the AUTO_INCREMENT column is the first of an index.
+    fn is_by_number(&self, index: usize) -> bool {
+        let first = self.target.entry.def.indexes[index].parts.first();
+        first.is_some_and(|part| Some(part.column) == self.generated.column)
     }
 
     /// Counts a row that was changed in the place of one that was to be inserted: two, or one that is as it was for
@@ -174,9 +245,7 @@ impl<'a> RowInsert<'a> {
         if changed {
             self.counts.displaced += 1;
             self.counts.affected += 2;
-            if let Some(column) = self.generated.column {
-                self.generated.given(&row[column])?;
-            }
+            self.generated.inserted(row)?;
         } else if self.context.session.counts_found_rows {
             self.counts.affected += 1;
         }
@@ -187,11 +256,17 @@ impl<'a> RowInsert<'a> {
     fn number(&mut self, row: &mut [Value]) -> Result<Option<u64>> {
         let Some(column) = self.generated.column else { return Ok(None) };
         if self.generated.is_wanted(&row[column]) {
+            if self.gives_numbers {
+                // Those that wait have numbers that this one must be above.
+                self.flush()?;
+                self.gives_numbers = false;
+            }
             let (number, value) = self.generated.next(self.target.columns()[column].ty)?;
             row[column] = value;
             return Ok(Some(number));
         }
-        self.generated.given(&row[column])?;
+        self.generated.given(&row[column]);
+        self.gives_numbers = true;
         self.counts.given_id = match &row[column] {
             Value::Int(n) => *n as u64,
             Value::UInt(n) => *n,

@@ -58,6 +58,12 @@ impl OpenTarget {
         }
     }
 
+    /// Returns true for a column that a value must be given for.
+    pub fn lacks_default(&self, column: usize) -> bool {
+        let def = &self.columns()[column];
+        def.default.is_none() && !def.nullable && !def.auto_increment
+    }
+
     /// What a column has that a row's own values mention before it has got its value: the default, without one that of
     /// its type. MySQL's rows begin so, too.
     pub fn value_before(&self, column: usize, conversion: &Conversion<'_>) -> Value {

@@ -44,16 +44,11 @@ pub fn update_rows(
     tables: &Arc<StatementTables>,
     by: Option<&BySearch<'_>>,
 ) -> Result<Done> {
-    let named: Vec<_> = bound.targets.iter().collect();
-    let mut needed = vec![(Privilege::Update, "UPDATE")];
-    if reads(bound) {
-        needed.push((Privilege::Select, "SELECT"));
-    }
-    check_privileges(context, &bound.surroundings, &named, &needed)?;
+    check_privileges_of(context, bound)?;
     let conversion = Conversion::new(context, bound.ignore);
     same_table::check_keys(bound)?;
-    let evaluation =
-        Evaluation::new(context, conversion, &bound.surroundings, tables, by.map_or(&[], |by| by.parameters))?;
+    let parameters: &[_] = by.map_or(&[], |by| by.parameters);
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, parameters, true)?;
     let opened = OpenTarget::open_all(context, tables, &bound.targets)?;
     let kept = kept_columns(bound, by.is_some());
     let find = || match (by, &bound.search) {
@@ -107,6 +102,16 @@ pub fn update_rows(
     let affected_rows = if context.session.counts_found_rows { matched } else { changed };
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
     Ok(Done { affected_rows, last_insert_id: context.process.said_insert_id().unwrap_or(0), info, ..Done::default() })
+}
+
+/// Error 1142 or 1143 for an account that may not change, or read, what the statement names.
+fn check_privileges_of(context: &StatementContext, bound: &BoundUpdate) -> Result<()> {
+    let named: Vec<_> = bound.targets.iter().collect();
+    let mut needed = vec![(Privilege::Update, "UPDATE")];
+    if reads(bound) {
+        needed.push((Privilege::Select, "SELECT"));
+    }
+    check_privileges(context, &bound.surroundings, &named, &needed)
 }
 
 /// Returns true if the statement looks at values of its tables.

@@ -15,7 +15,7 @@ use muster_algebra::DefaultValue;
 use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::DuplicatePolicy;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value};
 use std::{
     fs::File,
     io::Read,
@@ -127,6 +127,7 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
         },
         time_zone: context.clock.time_zone,
         date_modes: context.date_modes(),
+        cuts_fractions: context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL),
     };
     Ok(entry.def.columns.iter().map(column).collect())
 }
@@ -171,14 +172,18 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
         empty_is_null: false,
         charset,
     };
-    // IGNORE turns errors into warnings; so does a session that is not strict. LOCAL alone does not here: a malformed
-    // value must not get into the table unnoticed.
+    // IGNORE turns errors into warnings; so does a session that is not strict, and LOCAL without REPLACE.
+    let ignores = match statement.on_duplicate {
+        OnDuplicate::Ignore => true,
+        OnDuplicate::Error => statement.local,
+        OnDuplicate::Replace => false,
+    };
     Ok(DelimitedOptions {
         format,
         fields,
         columns,
         file_name: statement.path.clone(),
-        strict: context.is_strict() && statement.on_duplicate != OnDuplicate::Ignore,
+        strict: context.is_strict() && !ignores,
         threads: context.database.options().threads,
     })
 }

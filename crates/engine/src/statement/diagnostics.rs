@@ -10,7 +10,8 @@ pub struct Diagnostics {
     /// Filled while rows are computed, and drained into `collected` when somebody asks.
     pub warnings: Arc<Warnings>,
     collected: Mutex<Vec<Warning>>,
-    notes: Mutex<Vec<Warning>>,
+    /// Each with the number of warnings that came before it.
+    notes: Mutex<Vec<(usize, Warning)>>,
     error: Mutex<Option<SqlError>>,
 }
 
@@ -24,9 +25,10 @@ pub enum Level {
 
 impl Diagnostics {
     pub fn note(&self, code: ErrorCode, message: impl Into<String>) {
+        let before = self.collected.lock().len() + self.warnings.count();
         let mut notes = self.notes.lock();
         if notes.len() < Warnings::MAX {
-            notes.push(Warning { code, message: message.into() });
+            notes.push((before, Warning { code, message: message.into() }));
         }
     }
 
@@ -35,14 +37,21 @@ impl Diagnostics {
         *self.error.lock() = Some(error);
     }
 
-    /// The error, the notes and the warnings, at most [`Warnings::MAX`] of them.
+    /// The error, then notes and warnings in the order in which they came, at most [`Warnings::MAX`] of all.
     pub fn all(&self) -> Vec<(Level, Warning)> {
         let mut collected = self.collected.lock();
         collected.extend(self.warnings.take());
         let error = self.error.lock().as_ref().map(|e| Warning { code: e.code, message: e.message.clone() });
         let mut all: Vec<(Level, Warning)> = error.into_iter().map(|w| (Level::Error, w)).collect();
-        all.extend(self.notes.lock().iter().map(|w| (Level::Note, w.clone())));
-        all.extend(collected.iter().map(|w| (Level::Warning, w.clone())));
+        let notes = self.notes.lock();
+        let mut notes = notes.iter().peekable();
+        for (at, warning) in collected.iter().enumerate() {
+            while let Some((_, note)) = notes.next_if(|(before, _)| *before <= at) {
+                all.push((Level::Note, note.clone()));
+            }
+            all.push((Level::Warning, warning.clone()));
+        }
+        all.extend(notes.map(|(_, note)| (Level::Note, note.clone())));
         all.truncate(Warnings::MAX);
         all
     }

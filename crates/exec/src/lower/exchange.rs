@@ -1,7 +1,10 @@
 //! Rows from the partitions of one node to those of another.
 
 use super::{Lowerer, Node};
-use crate::{expr::Physical, ops::exchange::ExchangeExec};
+use crate::{
+    expr::Physical,
+    ops::{concatenate::ConcatenateExec, exchange::ExchangeExec},
+};
 use datafusion_physical_plan::{ExecutionPlan, coalesce_partitions::CoalescePartitionsExec};
 use muster_algebra::{ExchangeKind, Expr, Plan, PlanOp};
 use muster_types::{Result, SqlError};
@@ -13,6 +16,7 @@ impl Lowerer<'_> {
         let PlanOp::Exchange { kind, .. } = &plan.op else { return Err(SqlError::internal("not an exchange")) };
         let exec: Arc<dyn ExecutionPlan> = match kind {
             ExchangeKind::Gather => Arc::new(CoalescePartitionsExec::new(node.exec.clone())),
+            ExchangeKind::Concatenate => Arc::new(ConcatenateExec::new(node.exec.clone())),
             ExchangeKind::Hash { keys: exprs } => {
                 let keys = match keys {
                     Some(keys) => keys,

@@ -4,7 +4,7 @@ use super::{Lowerer, Node, df, field_name};
 use crate::{
     ExecContext,
     expr::Physical,
-    ops::apply::{Applied, ApplyExec, Param, SessionColumn, SubplanColumn},
+    ops::apply::{Applied, ApplyExec, Benchmark, Param, SessionColumn, SubplanColumn},
 };
 use arrow_schema::Schema;
 use muster_algebra::{ColId, Expr, ScalarFunction, Subplan, SubqueryKind};
@@ -84,6 +84,13 @@ impl Lowerer<'_> {
                 let seconds = args.first().ok_or_else(|| SqlError::internal("SLEEP without argument"))?;
                 Applied::Sleep(compiler.compile_as(seconds, SqlType::Double)?)
             }
+            Expr::Call { function: ScalarFunction::Benchmark, args, .. } => {
+                let [count, repeated] = args.as_slice() else {
+                    return Err(SqlError::internal("BENCHMARK without its arguments"));
+                };
+                let (count, repeated) = (compiler.compile_as(count, SqlType::BIGINT)?, compiler.compile(repeated)?);
+                Applied::Benchmark(Benchmark { count, repeated, warnings: self.context.warnings.clone() })
+            }
             Expr::Call { function: ScalarFunction::Session(function), args, .. } => {
                 let args = args.iter().map(|arg| compiler.compile(arg)).collect::<Result<_>>()?;
                 let calls = self.context.session_calls.clone();
@@ -103,7 +110,8 @@ impl Lowerer<'_> {
 
 /// Returns true for calls that are made for each place of the statement.
 fn acts(expr: &Expr) -> bool {
-    matches!(expr, Expr::Call { function: ScalarFunction::Sleep | ScalarFunction::Session(_), .. })
+    use ScalarFunction as F;
+    matches!(expr, Expr::Call { function: F::Sleep | F::Benchmark | F::Session(_), .. })
 }
 
 fn is_applied(expr: &Expr) -> bool {

@@ -5,6 +5,7 @@
 //! they fit [`CACHE_ENTRIES`].
 
 mod answer;
+mod benchmark;
 mod members;
 
 use super::{only, plan_methods::no_expressions};
@@ -13,6 +14,7 @@ use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::SchemaRef;
+pub use benchmark::Benchmark;
 use datafusion_common::Result;
 use datafusion_execution::{
     TaskContext,
@@ -61,6 +63,7 @@ pub enum Applied {
     Subplan(Box<SubplanColumn>),
     /// Waits this many seconds for each row; 0.
     Sleep(Physical),
+    Benchmark(Benchmark),
     Session(SessionColumn),
 }
 
@@ -105,6 +108,7 @@ impl DisplayAs for ApplyExec {
         match &self.applied {
             Applied::Subplan(s) => write!(f, "ApplyExec: subquery of {} parameters", s.params.len()),
             Applied::Sleep(seconds) => write!(f, "ApplyExec: sleep({seconds})"),
+            Applied::Benchmark(benchmark) => write!(f, "ApplyExec: benchmark({})", benchmark.repeated),
             Applied::Session(session) => write!(f, "ApplyExec: {:?}", session.function),
         }
     }
@@ -163,6 +167,7 @@ impl Worker {
         let column = match &self.applied {
             Applied::Subplan(subplan) => self.subplan(subplan, &batch).await?,
             Applied::Sleep(seconds) => sleep(seconds, &batch, self.ty).await?,
+            Applied::Benchmark(benchmark) => benchmark.column(&batch, self.ty).await?,
             Applied::Session(session) => session_column(session, &batch, self.ty).await?,
         };
         let columns = batch.columns().iter().cloned().chain([column]).collect();

@@ -3,6 +3,7 @@
 pub mod apply;
 mod column_ranges;
 pub mod compact;
+pub mod concatenate;
 pub mod early_stop;
 pub mod exchange;
 pub mod group;
@@ -46,6 +47,7 @@ macro_rules! debug_as_displayed {
 
 debug_as_displayed!(
     apply::ApplyExec,
+    concatenate::ConcatenateExec,
     early_stop::EarlyStopExec,
     exchange::ExchangeExec,
     group::GroupExec,

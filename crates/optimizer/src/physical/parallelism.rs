@@ -18,7 +18,7 @@ const NO_PARTIAL_ROWS: f64 = 200_000.0;
 
 /// Places exchanges, so that the whole plan delivers one partition.
 pub fn plan(plan: Plan, threads: usize) -> Plan {
-    gathered(Parallelism { statement: threads, threads, shared: HashMap::new() }.node(plan))
+    gathered(Parallelism { statement: threads, threads, takes_first: false, shared: HashMap::new() }.node(plan))
 }
 
 struct Parallelism {
@@ -26,6 +26,9 @@ struct Parallelism {
     statement: usize,
     /// Threads of the part that is being planned: one for subqueries that run once for each row.
     threads: usize,
+    /// True for the input of a LIMIT, as far down as a UNION decides which rows are the first: those of its first
+    /// query, as in MySQL.
+    takes_first: bool,
     /// Inputs of shared rows that are planned already.
     shared: HashMap<usize, Plan>,
 }
@@ -33,13 +36,27 @@ struct Parallelism {
 impl Parallelism {
     fn node(&mut self, mut plan: Plan) -> Plan {
         if let PlanOp::Shared { id, input, per_run, .. } = &mut plan.op {
+            self.takes_first = false;
             **input = self.shared_input(*id, take(input), *per_run);
             plan.partitions = self.threads;
             return plan;
         }
+        let takes_first = std::mem::take(&mut self.takes_first);
+        let takes_first_of_input = match &plan.op {
+            PlanOp::Limit { .. } => true,
+            PlanOp::HashAggregate { aggregates, .. } => takes_first && aggregates.is_empty(),
+            PlanOp::Project { .. } => takes_first,
+            _ => false,
+        };
+        let is_union = matches!(plan.op, PlanOp::UnionAll { .. });
         for input in plan.inputs_mut() {
+            self.takes_first = takes_first_of_input;
+            let threads = if is_union && takes_first && is_scan(input) { 1 } else { self.threads };
+            let outer = std::mem::replace(&mut self.threads, threads);
             *input = self.node(take(input));
+            self.threads = outer;
         }
+        self.takes_first = false;
         each_subplan_of(&mut plan, &mut |subplan| {
             let threads = if subplan.params.is_empty() { self.threads } else { 1 };
             let outer = std::mem::replace(&mut self.threads, threads);
@@ -50,6 +67,7 @@ impl Parallelism {
         match plan.op {
             PlanOp::HashAggregate { .. } => self.aggregate(plan),
             PlanOp::Limit { .. } => limit(plan),
+            PlanOp::UnionAll { .. } if takes_first => concatenated(plan),
             _ => plan,
         }
     }
@@ -170,6 +188,27 @@ fn limit(mut plan: Plan) -> Plan {
     }
     gather(input);
     plan.partitions = 1;
+    plan
+}
+
+/// Returns true for the rows of one table, which one thread delivers in the order of the key that it reads.
+fn is_scan(plan: &Plan) -> bool {
+    match &plan.op {
+        PlanOp::Scan(_) => true,
+        PlanOp::Project { input, .. } | PlanOp::Filter { input, .. } | PlanOp::Limit { input, .. } => is_scan(input),
+        _ => false,
+    }
+}
+
+/// The rows of a UNION ALL in the order of its queries, each of which comes into one partition.
+fn concatenated(mut plan: Plan) -> Plan {
+    if let PlanOp::UnionAll { inputs, .. } = &mut plan.op
+        && inputs.len() > 1
+    {
+        inputs.iter_mut().for_each(gather);
+        plan.partitions = inputs.len();
+        exchange(&mut plan, ExchangeKind::Concatenate, 1);
+    }
     plan
 }
 

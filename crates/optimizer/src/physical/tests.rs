@@ -23,6 +23,7 @@ fn shape(plan: &Plan) -> String {
         PlanOp::PartialAggregate { .. } => "partial".into(),
         PlanOp::FinalAggregate { .. } => "final".into(),
         PlanOp::Exchange { kind: ExchangeKind::Gather, .. } => "gather".into(),
+        PlanOp::Exchange { kind: ExchangeKind::Concatenate, .. } => "concatenate".into(),
         PlanOp::Exchange { kind: ExchangeKind::Hash { .. }, .. } => "spread".into(),
         PlanOp::Limit { .. } => "limit".into(),
         PlanOp::Shared { id, .. } => format!("shared{id}"),

@@ -48,6 +48,8 @@ pub(crate) struct Binder<'a> {
     pub stored_columns: HashMap<ColId, ColId>,
     /// Conditions that the views bound so far in a query check.
     pub view_checks: Vec<Expr>,
+    /// True for a statement that changes rows and takes values that do not fit for errors.
+    pub changes_strictly: bool,
     /// Asks the next SELECT that is bound for the columns of its FROM clause, unless it groups their rows.
     pub wants_from: bool,
     pub from: Option<FromClause>,
@@ -120,6 +122,7 @@ impl<'a> Binder<'a> {
             reads: Vec::new(),
             stored_columns: HashMap::new(),
             view_checks: Vec::new(),
+            changes_strictly: false,
             wants_from: false,
             from: None,
             inserted_row: None,

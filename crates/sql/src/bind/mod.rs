@@ -10,6 +10,7 @@
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
 //!   null_dates  the zero date where a WHERE clause asks for NULL
+//!   sort_prefix  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   dml         INSERT, UPDATE, DELETE
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -31,6 +32,7 @@ mod output;
 mod query;
 mod scope;
 mod select;
+mod sort_prefix;
 mod star;
 mod subquery;
 mod table;
@@ -64,7 +66,7 @@ pub trait SessionValues {
     fn kept_variable(&self, name: &str) -> Value {
         match name {
             "lc_time_names" => Value::Text("en_US".into()),
-            "group_concat_max_len" => Value::Int(1024),
+            "group_concat_max_len" | "max_sort_length" => Value::Int(1024),
             "div_precision_increment" => Value::Int(4),
             _ => Value::Int(0),
         }

@@ -22,7 +22,7 @@ pub(super) struct Key {
 }
 
 /// Returns true for what gives one of several values, or that of a subquery.
-fn chooses(expr: &Expr) -> bool {
+pub(super) fn chooses(expr: &Expr) -> bool {
     use ScalarFunction::{Coalesce, Greatest, Least};
     match expr {
         Expr::Case { .. } | Expr::Subquery(_) => true,
@@ -76,7 +76,7 @@ impl Binder<'_> {
                 _ => self.key_below(key.expr, &available, &mut extra),
             };
             computed |= !available.contains(&id);
-            sort.push(SortKey { expr: Expr::Column(id), descending });
+            sort.push(SortKey { expr: self.sort_prefix(Expr::Column(id)), descending });
         }
         let sorted = |input: Rel| match sort.is_empty() {
             true => limits.apply(input),

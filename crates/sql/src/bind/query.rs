@@ -252,6 +252,7 @@ impl Binder<'_> {
                 }
             };
             if !matches!(expr, Expr::Literal { .. }) {
+                let expr = self.sort_prefix(expr);
                 sort.push(SortKey { expr, descending: order::descending(key)? });
             }
         }

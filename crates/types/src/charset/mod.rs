@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   definitions.rs  the character sets, one line each
+//!   fuzz.rs         any bytes in any of them, for tests
 //!   maps.rs         those that are not Unicode, by their tables
 //!   wide.rs         UCS-2, UTF-16, UTF-32
 //! ```
 
 mod definitions;
+pub mod fuzz;
 mod maps;
 mod wide;
 

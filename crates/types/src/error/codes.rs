@@ -237,6 +237,7 @@ codes! {
     WrongObject = 1347, "HY000";
     TableDefChanged = 1412, "HY000";
     AutoincReadFailed = 1467, "HY000";
+    AutoIncrementConflict = 1869, "HY000";
     WrongStringLength = 1470, "HY000";
     PasswordFormat = 1827, "HY000";
     CantCreateUserWithGrant = 1410, "42000";

@@ -31,6 +31,8 @@ pub enum StoreFault {
     NoSuchDate(&'static str),
     /// More hours than a time has: 1292 as an error, and out of range as a warning.
     BeyondTimes,
+    /// A decimal with something else behind it: 1366 as an error, a note of 1265 where the decimal is stored.
+    CutDecimal,
     /// The value has something behind it, or digits that the column does not hold.
     Truncated,
     TooLong,
@@ -43,7 +45,7 @@ impl StoreFault {
             StoreFault::Incorrect("date" | "datetime" | "time")
             | StoreFault::NoSuchDate(_)
             | StoreFault::BeyondTimes => ErrorCode::TruncatedWrongValue,
-            StoreFault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
+            StoreFault::Incorrect(_) | StoreFault::CutDecimal => ErrorCode::TruncatedWrongValueForField,
             StoreFault::OutOfRange => ErrorCode::OutOfRange,
             StoreFault::Truncated => ErrorCode::DataTruncated,
             StoreFault::TooLong => ErrorCode::DataTooLong,
@@ -55,7 +57,7 @@ impl StoreFault {
     pub fn as_warning(self) -> StoreFault {
         match self {
             StoreFault::BeyondTimes | StoreFault::NoSuchDate(_) => StoreFault::OutOfRange,
-            StoreFault::Incorrect("date" | "datetime") => StoreFault::Truncated,
+            StoreFault::Incorrect("date" | "datetime" | "time") | StoreFault::CutDecimal => StoreFault::Truncated,
             other => other,
         }
     }
@@ -64,6 +66,7 @@ impl StoreFault {
     pub fn message(self, column: &str, value: &str, row: u64) -> String {
         match self {
             StoreFault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
+            StoreFault::CutDecimal => StoreFault::Incorrect("decimal").message(column, value, row),
             StoreFault::BeyondTimes => StoreFault::Incorrect("time").message(column, value, row),
             StoreFault::NoSuchDate(ty) => StoreFault::Incorrect(ty).message(column, value, row),
             StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),

@@ -198,7 +198,7 @@ fn fitted_decimal<T: PartialOrd + Copy + Default>(
 ) -> Result<T, Unfit<T>> {
     match unscaled {
         _ if number.digits == 0 => Err(Unfit::new(StoreFault::Incorrect("decimal"), T::default())),
-        Some(n) if range.contains(&n) && number.rest => Err(Unfit::new(StoreFault::Incorrect("decimal"), n)),
+        Some(n) if range.contains(&n) && number.rest => Err(Unfit::new(StoreFault::CutDecimal, n)),
         Some(n) if range.contains(&n) => Ok(n),
         _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { *range.start() } else { *range.end() })),
     }

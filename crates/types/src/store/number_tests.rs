@@ -1,5 +1,5 @@
 use super::*;
-use StoreFault::{Incorrect, OutOfRange, Truncated};
+use StoreFault::{CutDecimal, Incorrect, OutOfRange, Truncated};
 
 fn unfit<N>(fault: StoreFault, instead: impl Into<Option<N>>) -> Result<N, Unfit<N>> {
     Err(Unfit { fault, instead: instead.into() })
@@ -72,8 +72,8 @@ fn decimals() {
     for text in ["", "abc", "-", "."] {
         assert_eq!(dec(text), unfit(Incorrect("decimal"), 0), "{text}");
     }
-    assert_eq!(dec("1.25x"), unfit(Incorrect("decimal"), 125));
-    assert_eq!(dec("1..25"), unfit(Incorrect("decimal"), 100));
+    assert_eq!(dec("1.25x"), unfit(CutDecimal, 125));
+    assert_eq!(dec("1..25"), unfit(CutDecimal, 100));
     assert_eq!(dec("1000.00"), unfit(OutOfRange, 99_999));
     assert_eq!(dec("-999.995"), unfit(OutOfRange, -99_999));
     assert_eq!(dec("1e400"), unfit(OutOfRange, 99_999));

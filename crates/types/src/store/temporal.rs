@@ -3,8 +3,8 @@
 use super::{StoreFault, Unfit};
 use crate::{
     temporal::{
-        self, DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of, datetime_parts, is_calendar_day, round_datetime,
-        rounds_beyond_zero_part,
+        self, DateModes, NoTime, TIME_MAX_MICROS, ZERO_DATE, datetime_of, datetime_parts, is_calendar_day,
+        round_datetime, rounds_beyond_zero_part,
     },
     time_zone::{self, TimeZone},
 };
@@ -79,16 +79,33 @@ pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
     if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(no_timestamp) }
 }
 
+/// Returns true for a datetime whose day the calendar has, or whose parts are zero.
+fn has_day(text: &str) -> bool {
+    let modes = DateModes { no_zero_date: false, no_zero_in_date: false, allows_invalid: false };
+    temporal::read_datetime(text).is_some_and(|read| modes.keep(&read.moment))
+}
+
 /// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
 /// and the end of TIME's range for a time that is out of it.
 pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
-    let unfit = |instead| Err(Unfit { fault: StoreFault::Incorrect("time"), instead: Some(instead) });
-    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return unfit(0) };
+    let unfit = |instead| Err(Unfit::new(StoreFault::Incorrect("time"), instead));
+    let beyond = |instead| Err(Unfit::new(StoreFault::BeyondTimes, instead));
+    let Ok(text) = std::str::from_utf8(text) else { return unfit(0) };
+    let Some(read) = temporal::read_time(text) else {
+        return match temporal::no_time(text) {
+            NoTime::Zero => Ok(0),
+            NoTime::OutOfRange => beyond(0),
+            NoTime::Other => unfit(0),
+        };
+    };
+    if read.is_datetime && !has_day(text) {
+        return beyond(0);
+    }
     let rounded = temporal::round_fraction(read.micros, fsp);
     let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
     match (read.is_cut, read.is_clamped || in_range != rounded) {
         (false, false) => Ok(in_range),
-        (false, true) => Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(in_range) }),
+        (false, true) => beyond(in_range),
         (true, _) => unfit(in_range),
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use StoreFault::{Incorrect, NoSuchDate};
+use StoreFault::{BeyondTimes, Incorrect, NoSuchDate};
 
 fn unfit<N>(fault: StoreFault, instead: impl Into<Option<N>>) -> Result<N, Unfit<N>> {
     Err(Unfit { fault, instead: instead.into() })
@@ -39,7 +39,12 @@ fn dates_and_times() {
         unfit(Incorrect("datetime"), Some(at("2021-03-28 01:00:00")))
     );
     assert_eq!(time(b"-00:00:00.5", 0), Ok(-second));
-    assert_eq!(time(b"12:61:00", 0), unfit(Incorrect("time"), 0));
+    assert_eq!(time(b"12:61:00", 0), unfit(BeyondTimes, 0));
+    assert_eq!(time(b"2001-02-30 10:11:12", 0), unfit(BeyondTimes, 0));
+    assert_eq!(time(b"+12:11:00", 0), unfit(Incorrect("time"), 0));
+    for text in ["", "-", "1e3"] {
+        assert_eq!(time(text.as_bytes(), 0), Ok(0), "{text}");
+    }
 }
 
 #[test]

@@ -55,6 +55,31 @@ pub fn read_time(text: &str) -> Option<TimeText> {
     })
 }
 
+/// Why a text is no TIME (MySQL: `str_to_time`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTime {
+    /// The text is empty, a sign, or a number in exponent notation: 0, of which MySQL says nothing.
+    Zero,
+    /// There is a time, whose minutes, seconds or day are out of range.
+    OutOfRange,
+    /// The text does not begin with a time.
+    Other,
+}
+
+/// Why [`read_time`] has not found a time in a text.
+pub fn no_time(text: &str) -> NoTime {
+    let text = text.trim_start_matches(is_space);
+    let text = text.strip_prefix('-').unwrap_or(text);
+    if text.is_empty() {
+        return NoTime::Zero;
+    }
+    match whole_seconds(text) {
+        Some((_, rest)) if is_exponent(fraction(rest).2) => NoTime::Zero,
+        None if starts_with_digit(text) => NoTime::OutOfRange,
+        _ => NoTime::Other,
+    }
+}
+
 /// The days, hours, minutes and seconds in seconds, and the text behind them.
 fn whole_seconds(text: &str) -> Option<(i64, &str)> {
     let (first, rest) = number(text)?;

@@ -11,6 +11,7 @@ use muster_types::{ErrorCode, Result, SqlError};
 /// 1288 and 1395 for what rows cannot be deleted from.
 pub fn bind_delete(delete: &Delete, env: &BindEnv) -> Result<BoundDelete> {
     let mut binder = Binder::new(env);
+    binder.changes_strictly = !delete.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let mut names = Names::of_statement(database.as_deref(), &delete.written.items);
     if let Some(with) = &delete.with {

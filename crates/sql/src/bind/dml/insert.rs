@@ -41,6 +41,7 @@ struct Subqueries {
 /// number of values, 1348, 1393, 1394 and 1471 for views that cannot be written so.
 pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let mut binder = Binder::new(env);
+    binder.changes_strictly = !insert.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &insert.written.items);
     let (row, given) = binder.destination(insert, &names)?;
@@ -237,14 +238,14 @@ impl Binder<'_> {
         Ok(self.for_columns(bound, given))
     }
 
-    /// The query with the values that columns of these types take from ENUM, SET, YEAR and BIT columns.
+    /// The query with the values that columns of these types take from DATE, ENUM, SET, YEAR and BIT columns.
     fn for_columns(&mut self, bound: BoundQuery, types: &[SqlType]) -> BoundQuery {
         let BoundQuery { rel, mut outputs } = bound;
         let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
         let before = exprs.len();
         for (output, ty) in outputs.iter_mut().zip(types) {
             let column = self.column_item(output.id);
-            let item = self.for_column(column, *ty);
+            let item = self.copied(column, *ty);
             if item.expr != Expr::Column(output.id) {
                 let id = self.new_column(&output.name, &item.expr, item.ty);
                 output.id = id;

@@ -13,10 +13,11 @@ use crate::{
 };
 use muster_types::{ErrorCode, Result, SqlError};
 
-/// Looks up all names of an UPDATE. Errors: 1054, 1093, 1221 for ORDER BY or LIMIT with several tables, 1288 and 1348
-/// for what cannot be changed, 1393 for two tables of one view.
+/// Looks up all names of an UPDATE. Errors: 1054, 1093, 1288 and 1348 for what cannot be changed, 1393 for
+/// two tables of one view.
 pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     let mut binder = Binder::new(env);
+    binder.changes_strictly = !update.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let mut names = Names::of_statement(database.as_deref(), &update.written.items);
     if let Some(with) = &update.with {
@@ -29,9 +30,6 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     for assignment in &update.assignments {
         let bound = binder.update_assignment(&joined, &assignment.column, &assignment.value, &names, &mut targets)?;
         assignments.push(bound);
-    }
-    if joined.from.relations.len() > 1 && !update.order_by.is_empty() {
-        return Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of UPDATE and ORDER BY"));
     }
     let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());
     let clauses = binder.clauses(&joined, condition, &update.order_by, limit, &names)?;

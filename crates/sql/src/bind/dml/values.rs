@@ -7,6 +7,7 @@ use crate::{
         Parameters,
         binder::Binder,
         expr::{ExprContext, literal::bytes_as_number},
+        output::chooses,
         scope::{Clause, Names, Scope},
     },
     typing::{Item, arithmetic::KEPT_DIGITS, text_type},
@@ -35,9 +36,7 @@ impl Binder<'_> {
                 // `Item::save_in_field`).
                 let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
                 let item = match ty.collation() {
-                    _ if ty.is_integer() && item.ty == SqlType::Date && matches!(item.expr, Expr::Column(_)) => {
-                        whole_moment(item.expr)
-                    }
+                    _ if is_whole_number(ty) && item.ty == SqlType::Date => self.date_as_whole_number(item),
                     _ if ty.stored_type().is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.
                     Some(collation) if item.ty.is_temporal() => {
@@ -105,6 +104,33 @@ impl Binder<'_> {
         })
     }
 
+    /// A date as the value of a column of whole numbers: one that is one of several, as of MAX or IF, is a text there,
+    /// and the number of a column has the digits of a time of day, as MySQL copies columns.
+    fn date_as_whole_number(&mut self, date: Item) -> Item {
+        let is_chosen = match date.expr {
+            Expr::Column(id) => self.columns.is_chosen(id),
+            ref expr => chooses(expr),
+        };
+        match date.expr {
+            _ if is_chosen => self.convert_to_text(date, self.default_collation()),
+            Expr::Column(_) => {
+                let ty = SqlType::BIGINT;
+                let number = Box::new(Expr::Cast { arg: Box::new(date.expr), ty });
+                let factor = Box::new(Expr::literal(Value::Int(1_000_000), ty));
+                Item::new(Expr::Arithmetic { op: ArithmeticOp::Mul, left: number, right: factor, ty }, ty)
+            }
+            _ => date,
+        }
+    }
+
+    /// The value of a query's column for a column of this type: see [`Binder::for_column`], and dates.
+    pub(super) fn copied(&mut self, column: Item, ty: SqlType) -> Item {
+        match is_whole_number(ty) && column.ty == SqlType::Date {
+            true => self.date_as_whole_number(column),
+            false => self.for_column(column, ty),
+        }
+    }
+
     /// Takes the subqueries out of an expression: each becomes a column of `taken`.
     pub(super) fn take_subqueries(&mut self, expr: &mut Expr, taken: &mut Vec<(ColId, Expr)>) {
         if let Expr::Subquery(subquery) = expr {
@@ -118,13 +144,9 @@ impl Binder<'_> {
     }
 }
 
-/// The number of a DATE column that is copied into an integer one: it has the digits of a time of day, as MySQL copies
-/// columns.
-fn whole_moment(date: Expr) -> Item {
-    let ty = SqlType::BIGINT;
-    let number = Box::new(Expr::Cast { arg: Box::new(date), ty });
-    let factor = Box::new(Expr::literal(Value::Int(1_000_000), ty));
-    Item::new(Expr::Arithmetic { op: ArithmeticOp::Mul, left: number, right: factor, ty }, ty)
+/// Returns true for a column of whole numbers.
+fn is_whole_number(ty: SqlType) -> bool {
+    ty.stored_type().is_integer() || matches!(ty, SqlType::Year | SqlType::Bit { .. })
 }
 
 /// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.

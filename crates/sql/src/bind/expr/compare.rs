@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
-    store::text::printable,
+    store::{StoreFault, text::printable},
     temporal::{ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
@@ -32,7 +32,20 @@ impl Binder<'_> {
             (None, Some(parts)) if subquery(left).is_some() => parts.len(),
             _ => l.unwrap_or(1),
         };
-        self.compare_rows(op, &parts(left, width)?, &parts(right, width)?, cx)
+        let compared = self.compare_rows(op, &parts(left, width)?, &parts(right, width)?, cx)?;
+        if op != CompareOp::NullSafeEq || width == 1 {
+            return Ok(compared);
+        }
+        // A subquery without rows is no row of NULLs.
+        let mut args = vec![compared.expr];
+        for query in [left, right].into_iter().filter_map(subquery) {
+            args.push(self.exists(query, false, cx)?.expr);
+        }
+        Ok(if args.len() == 1 {
+            Item::bool(args.remove(0))
+        } else {
+            Item::bool(Expr::Logic { op: LogicOp::And, args })
+        })
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
@@ -125,9 +138,29 @@ impl Binder<'_> {
         }
         match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
             Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
-            Err(_) if !refuses || matches!(ty, SqlType::Time { .. }) => Ok(None),
-            Err(error) => Err(error),
+            Err(_) if !refuses => Ok(None),
+            Err(error) => match self.refused_date(value, ty, other) {
+                Some(refused) => Err(refused),
+                None if matches!(ty, SqlType::Time { .. }) => Ok(None),
+                None => Err(error),
+            },
         }
+    }
+
+    /// The error of a text that is no date or time next to a column, in a statement that changes rows in a strict
+    /// `sql_mode`: 1292, as if the column were to store it (MySQL: `convert_constant_arg_to_field`).
+    fn refused_date(&self, value: &Value, ty: SqlType, other: &Item) -> Option<SqlError> {
+        let column = match (&other.expr, value) {
+            (Expr::Column(id), Value::Text(text)) if self.changes_strictly => (self.columns.get(*id), text),
+            _ => return None,
+        };
+        let what = match ty {
+            SqlType::Date => "date",
+            SqlType::Time { .. } => "time",
+            _ => "datetime",
+        };
+        let message = StoreFault::Incorrect(what).message(&column.0.name, &printable(column.1.as_bytes()), 1);
+        Some(SqlError::new(ErrorCode::TruncatedWrongValue, message))
     }
 
     /// `(a, b) < (c, d)` and so on, column by column.
@@ -199,8 +232,10 @@ impl Binder<'_> {
         let mut left: Option<Item> = None;
         let mut rights = Vec::with_capacity(items.len());
         let mut uniform = true;
+        // Texts alone take the type of a date's column, as a single one does.
+        let refuses = self.changes_strictly && items.iter().all(is_string);
         for item in items.iter().cloned() {
-            let (l, r) = self.comparable(arg.clone(), item, " IN ")?;
+            let (l, r) = self.comparable_refusing(arg.clone(), item, " IN ", refuses)?;
             uniform &= left.as_ref().is_none_or(|known| *known == l);
             left.get_or_insert(l);
             rights.push(r.expr);

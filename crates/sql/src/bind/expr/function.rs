@@ -120,7 +120,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "TRIM" => 1..=1,
         "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" => 1..=1,
         "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
-        "NAME_CONST" | "GET_LOCK" => 2..=2,
+        "NAME_CONST" | "GET_LOCK" | "BENCHMARK" => 2..=2,
         "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
         "RELEASE_ALL_LOCKS" => 0..=0,
         _ => return None,
@@ -253,6 +253,11 @@ impl Binder<'_> {
             "DATEDIFF" | "DATE" | "TIME" | "LAST_DAY" => {
                 let items = self.items(args, cx)?;
                 Ok(self.date_function(name, items))
+            }
+            "BENCHMARK" => {
+                let mut items = self.items(args, cx)?;
+                let count = self.convert(items.remove(0), SqlType::BIGINT);
+                Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::INT))
             }
             _ => {
                 let items = self.items(args, cx)?;
