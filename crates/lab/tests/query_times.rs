@@ -163,8 +163,8 @@ const DOUBTFUL: Experiment = Experiment {
     expectation: "each is found out",
     workload: Workload::Dbt3,
     strategies: &[
-        strategy("first", &[], "SELECT r_name FROM region"),
-        strategy("no such switch", &["optimizer_switch = 'no_such_switch=off'"], "SELECT r_name FROM region"),
+        strategy("first", &["optimizer_switch = 'no_such_switch=off,mrr=off'"], "SELECT r_name FROM region"),
+        strategy("no such switch", &["optimizer_switch = 'mrr=off,no_such_switch=on'"], "SELECT r_name FROM region"),
         strategy("other rows", &[], "SELECT r_regionkey FROM region"),
         strategy("other plan", &["global innodb_old_blocks_time = 7"], "SELECT 'ASIA' FROM nation LIMIT 0"),
     ],
@@ -197,5 +197,6 @@ async fn strategies_that_are_none_are_found_out() {
     assert!(other_plan.error.is_some() && !report.is_clean(), "{other_plan:?}");
     let noted = |text: &str| report.notes.iter().any(|note| note == text);
     assert!(noted("'other plan': the plan does not show 'Table scan on region'"), "{:?}", report.notes);
-    assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+    assert!(noted("'first': no switch for no_such_switch=off"), "{:?}", report.notes);
+    assert_eq!(report.notes.len(), 3, "{:?}", report.notes);
 }

@@ -37,8 +37,8 @@ impl<'a> MeasuredHost<'a> {
     }
 
     /// Connects anew with these arguments of SET, now and after each start. Error: the database refuses one.
-    pub async fn connect_with(&mut self, settings: &[&str]) -> Result<()> {
-        self.settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    pub async fn connect_with(&mut self, settings: Vec<String>) -> Result<()> {
+        self.settings = settings;
         self.target = None;
         self.target().await.map(drop)
     }
@@ -117,7 +117,7 @@ async fn limit(target: &mut AnyTarget, timeout: Duration) -> Result<()> {
 }
 
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
-const UNKNOWN_VARIABLE: u16 = 1193;
+pub(super) const UNKNOWN_VARIABLE: u16 = 1193;
 
 #[cfg(test)]
 mod tests {
