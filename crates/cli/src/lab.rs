@@ -4,7 +4,9 @@ use crate::{
     affinity,
     print::{print, print_line},
     progress::LoadBars,
-    queries, regret, settings,
+    queries, regret,
+    server_arguments::ServerArguments,
+    server_experiments, settings,
     size::Size,
     tpcc,
 };
@@ -25,11 +27,13 @@ pub struct Arguments {
     /// Experiments; `list` tells their names, none means all
     names: Vec<String>,
     /// The data directory; a workload that is not in it is loaded
-    #[arg(long, default_value = "./muster-lab")]
+    #[arg(long, default_value = "./muster-lab", conflicts_with = "server")]
     dir: PathBuf,
+    #[command(flatten)]
+    pub server: ServerArguments,
     /// Scale factor of the workloads
     #[arg(long, default_value_t = 0.1)]
-    scale: f64,
+    pub scale: f64,
     /// Memory for pages; else an eighth of the workload's
     #[arg(long, value_name = "SIZE")]
     pool: Option<Size>,
@@ -47,19 +51,19 @@ pub struct Arguments {
     preload: bool,
     /// Runs end when their coefficient of variation, in percent, is not above this
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
-    cov: f64,
+    pub cov: f64,
     /// ... or after so many runs
     #[arg(long, default_value_t = 10)]
-    runs: usize,
+    pub runs: usize,
     /// ... or after so many seconds, for each strategy, with an empty and with a warm pool
     #[arg(long, default_value_t = 20.0)]
-    seconds: f64,
+    pub seconds: f64,
     /// Save the results as JSON
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub json: Option<PathBuf>,
     /// Save the results as a chart
     #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(clap::Subcommand)]
@@ -114,6 +118,9 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     };
     if !(arguments.seconds > 0.0 && arguments.seconds < 1e9) {
         bail!("--seconds must be above 0");
+    }
+    if let Some(host) = arguments.server.host() {
+        return server_experiments::run(&arguments, &host, &chosen).await;
     }
     let lab = Lab::new(Options {
         directory: arguments.dir.clone(),

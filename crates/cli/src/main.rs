@@ -26,6 +26,8 @@ mod queries;
 mod recovery;
 mod regret;
 mod serve;
+mod server_arguments;
+mod server_experiments;
 mod settings;
 mod shell;
 mod size;
@@ -57,7 +59,7 @@ enum Command {
     /// Write generated data (dbt3, ssb, sysbench) as .tbl files
     Generate(generate::Arguments),
     /// Run experiments: access strategies side by side, on this machine and on modelled devices
-    Lab(lab::Arguments),
+    Lab(Box<lab::Arguments>),
 }
 
 fn main() -> std::process::ExitCode {
@@ -87,7 +89,7 @@ fn main() -> std::process::ExitCode {
         Command::Sql(a) => shell::run(&runtime, a),
         Command::Load(a) => runtime.block_on(load::run(a)),
         Command::Generate(a) => generate::run(a),
-        Command::Lab(a) => runtime.block_on(lab::run(a)),
+        Command::Lab(a) => runtime.block_on(lab::run(*a)),
     };
     // A statement that was left behind must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

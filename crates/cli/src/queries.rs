@@ -1,12 +1,11 @@
 //! `muster lab dbt3` and `muster lab ssb`: the queries of a workload on a data directory or on any server.
 
-use crate::{affinity, print::print, progress::LoadBars, size::Size};
+use crate::{affinity, print::print, progress::LoadBars, server_arguments::ServerArguments, size::Size};
 use anyhow::{Context, bail};
 use muster_engine::{DatabaseOptions, Durability};
 use muster_lab::{
     Workload,
     query_times::{QueriesReport, QueryOptions, QueryReport, chart, measure, text},
-    target::ServerAddress,
     tpcc::settings::Host,
 };
 use std::{path::PathBuf, time::Duration};
@@ -16,15 +15,8 @@ pub struct Arguments {
     /// The data directory; the tables are loaded if they are not in it
     #[arg(long, default_value = "./muster-lab", conflicts_with = "server")]
     dir: PathBuf,
-    /// A server instead: mysql://user:password@host:port/database, or ...@localhost/database?socket=/path
-    #[arg(long, value_name = "URL")]
-    server: Option<ServerAddress>,
-    /// The shell command that runs the server of --server in the foreground: it is started anew for each cold run
-    #[arg(long, value_name = "COMMAND", requires = "server")]
-    start: Option<String>,
-    /// A shell command that runs while the server is down, before each cold run: to empty the system's page cache, say
-    #[arg(long, value_name = "COMMAND", requires = "start")]
-    before_cold: Option<String>,
+    #[command(flatten)]
+    server: ServerArguments,
     /// Scale factor of the data
     #[arg(long, default_value_t = 0.1)]
     scale: f64,
@@ -79,20 +71,16 @@ impl Arguments {
     }
 
     fn host(&self) -> Host {
-        match (&self.server, &self.start) {
-            (Some(address), Some(command)) => Host::Command { address: address.clone(), command: command.clone() },
-            (Some(address), None) => Host::Server(address.clone()),
-            (None, _) => {
-                let options = DatabaseOptions {
-                    buffer_pool_bytes: self.pool.0,
-                    memory_limit_bytes: self.memory_limit.0,
-                    durability: Durability::Relaxed,
-                    threads: self.threads.clamp(1, 256),
-                    ..DatabaseOptions::default()
-                };
-                Host::Directory { path: self.dir.clone(), options: Box::new(options) }
-            }
-        }
+        self.server.host().unwrap_or_else(|| {
+            let options = DatabaseOptions {
+                buffer_pool_bytes: self.pool.0,
+                memory_limit_bytes: self.memory_limit.0,
+                durability: Durability::Relaxed,
+                threads: self.threads.clamp(1, 256),
+                ..DatabaseOptions::default()
+            };
+            Host::Directory { path: self.dir.clone(), options: Box::new(options) }
+        })
     }
 
     fn options(&self, workload: Workload) -> anyhow::Result<QueryOptions> {
@@ -100,15 +88,14 @@ impl Arguments {
             Ok(duration) if duration >= Duration::from_millis(1) => Ok(duration),
             _ => bail!("--{name} {seconds} is no number of seconds above 0"),
         };
-        let named = self.server.as_ref().and_then(ServerAddress::database);
         Ok(QueryOptions {
             workload,
-            schema: named.unwrap_or(workload.name()).to_owned(),
+            schema: self.server.database().unwrap_or(workload.name()).to_owned(),
             scale: self.scale,
             only: self.query.clone(),
             reload: self.reload,
             warm_only: self.warm_only,
-            before_cold: self.before_cold.clone(),
+            before_cold: self.server.before_cold.clone(),
             warm_ups: self.warm_up,
             cov_max: self.cov / 100.0,
             runs_max: self.runs.max(1),
@@ -130,7 +117,12 @@ pub async fn run(workload: Workload, arguments: Arguments) -> anyhow::Result<()>
     Ok(())
 }
 
-fn told(query: &QueryReport) {
+/// A line for each query or strategy, on standard error.
+pub fn told(query: &QueryReport) {
+    if let Some(reason) = &query.skipped {
+        eprintln!("{}: skipped, {reason}", query.name);
+        return;
+    }
     match (&query.error, query.cold_ms) {
         (Some(error), _) => eprintln!("{}: {error}", query.name),
         (None, Some(cold)) => {

@@ -2,10 +2,11 @@
 
 use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
 use muster_lab::{
-    DataTable, Workload,
+    DataTable, Experiment, Workload,
+    experiment::{Queries, Strategy},
     load::LoadObserver,
-    query_times::{QueriesReport, QueryOptions, chart, measure, text},
-    target::{ServerAddress, TargetError},
+    query_times::{QueriesReport, QueryOptions, QueryReport, chart, measure, measure_experiment, text},
+    target::{ServerAddress, ServerTarget, Target, TargetError},
     tpcc::settings::Host,
 };
 use muster_server::{Server, ServerOptions};
@@ -57,7 +58,7 @@ async fn measured(host: &Host, options: &QueryOptions) -> Result<QueriesReport, 
 /// A server in this process, for as long as `work` takes.
 async fn with_server<R>(path: &Path, work: impl AsyncFnOnce(Host) -> R) -> R {
     let socket = path.join("s.sock");
-    let database = Database::open(&path.join("data"), database_options()).expect("a new data directory opens");
+    let database = Database::open(path.join("data"), database_options()).expect("a new data directory opens");
     let server_options = ServerOptions {
         listen: "127.0.0.1:0".parse().expect("an address"),
         socket: Some(socket.clone()),
@@ -132,4 +133,70 @@ async fn other_data_and_unknown_queries_are_refused() {
     assert!(error.to_string().contains("no query 'q99'"), "{error}");
     let unnamed = QueryOptions { schema: "a`b".into(), ..options };
     assert!(measured(&host, &unnamed).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strategies_run_on_a_server() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let experiment = Experiment::find("order-limit").expect("there is such an experiment");
+    let options = QueryOptions { runs_max: 1, ..options(&[]) };
+    let report = with_server(folder.path(), async |host| {
+        measure_experiment(&host, experiment, &options, &Quiet, &|_| {}).await.expect("the strategies run")
+    });
+    let report = report.await;
+    assert!(report.is_clean(), "{}", text(&report));
+    assert_eq!(report.notes.len(), 1, "the plans are those of their strategies: {:?}", report.notes);
+    let [sorted, ordered] = report.queries.as_slice() else { panic!("{}", text(&report)) };
+    assert!(sorted.plan.contains("Sort") && !ordered.plan.contains("Sort"), "{} {}", sorted.plan, ordered.plan);
+    assert_eq!(sorted.rows.as_ref().map(|rows| rows.count), Some(20));
+    assert_eq!(sorted.rows, ordered.rows);
+    assert!(text(&report).starts_with("order-limit: "), "{}", text(&report));
+}
+
+const fn strategy(name: &'static str, settings: &'static [&'static str], sql: &'static str) -> Strategy {
+    Strategy { name, settings, queries: Queries::One(sql), shows: &["Table scan on region"], lacks: &[] }
+}
+
+const DOUBTFUL: Experiment = Experiment {
+    name: "doubtful",
+    title: "Strategies that are not",
+    expectation: "each is found out",
+    workload: Workload::Dbt3,
+    strategies: &[
+        strategy("first", &["optimizer_switch = 'no_such_switch=off,mrr=off'"], "SELECT r_name FROM region"),
+        strategy("no such switch", &["optimizer_switch = 'mrr=off,no_such_switch=on'"], "SELECT r_name FROM region"),
+        strategy("other rows", &[], "SELECT r_regionkey FROM region"),
+        strategy("other plan", &["global innodb_old_blocks_time = 7"], "SELECT 'ASIA' FROM nation LIMIT 0"),
+    ],
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strategies_that_are_none_are_found_out() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let options = QueryOptions { runs_max: 1, ..options(&[]) };
+    let served = with_server(folder.path(), async |host| {
+        let Host::Server(address) = &host else { panic!("the server runs already") };
+        let mut target = ServerTarget::connect(address, None).await.expect("the server listens");
+        let mut old_blocks_time =
+            async || target.query("SELECT @@GLOBAL.innodb_old_blocks_time").await.and_then(|answer| answer.number());
+        let before = old_blocks_time().await;
+        assert!(before.is_ok() && before != Ok(7), "{before:?}");
+        let during = std::sync::Mutex::new(Vec::new());
+        let told = |query: &QueryReport| during.lock().expect("nobody panics with it").push(query.name);
+        let report = measure_experiment(&host, &DOUBTFUL, &options, &Quiet, &told).await.expect("the others run");
+        assert_eq!(old_blocks_time().await, before);
+        assert_eq!(during.into_inner().expect("nobody panics with it").len(), 4);
+        report
+    });
+    let report = served.await;
+    let [first, skipped, other_rows, other_plan] = report.queries.as_slice() else { panic!("{}", text(&report)) };
+    assert!(first.error.is_none() && first.skipped.is_none() && first.warm_ms.runs == 1, "{first:?}");
+    assert!(skipped.skipped.as_ref().is_some_and(|reason| reason.contains("1231")), "{skipped:?}");
+    assert_eq!(skipped.warm_ms.runs, 0);
+    assert!(other_rows.error.as_ref().is_some_and(|e| e.contains("other rows than 'first'")), "{other_rows:?}");
+    assert!(other_plan.error.is_some() && !report.is_clean(), "{other_plan:?}");
+    let noted = |text: &str| report.notes.iter().any(|note| note == text);
+    assert!(noted("'other plan': the plan does not show 'Table scan on region'"), "{:?}", report.notes);
+    assert!(noted("'first': no switch for no_such_switch=off"), "{:?}", report.notes);
+    assert_eq!(report.notes.len(), 3, "{:?}", report.notes);
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 1120.0;
 const MARGIN: f64 = 16.0;
-const NAMES: f64 = 70.0;
+const NAMES: f64 = 230.0;
 /// Beside a full bar, for its number.
 const LABEL: f64 = 60.0;
 const BAR: f64 = 18.0;
@@ -22,30 +22,54 @@ const PANELS: [Panel; 2] = [
     ("ms from warm memory, median", |query| query.warm_ms.median),
 ];
 
-/// A whole SVG document. Reports after the first one show the queries that the first one has.
+/// A whole SVG document with the reports side by side. Reports after the first one show the queries that the first one
+/// has.
 pub fn svg(reports: &[QueriesReport]) -> String {
-    let names: Vec<&str> = reports.first().map_or_else(Vec::new, |r| r.queries.iter().map(|q| q.name).collect());
+    let mut body = String::new();
+    let height = panels(&mut body, reports, MARGIN);
+    document(&body, height)
+}
+
+/// A whole SVG document with one report below the other.
+pub fn stacked(reports: &[QueriesReport]) -> String {
     let (mut body, mut top) = (String::new(), MARGIN);
+    for report in reports {
+        top = panels(&mut body, std::slice::from_ref(report), top) + MARGIN;
+    }
+    document(&body, top)
+}
+
+fn document(body: &str, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\">\n\
+         <style>\n{STYLE}\n</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n"
+    )
+}
+
+/// Draws reports from `top` on. Returns where they end.
+fn panels(body: &mut String, reports: &[QueriesReport], mut top: f64) -> f64 {
+    let names: Vec<&str> = reports.first().map_or_else(Vec::new, |r| r.queries.iter().map(|q| q.name).collect());
     for (i, report) in reports.iter().enumerate() {
-        let title = format!("{} at scale {}, {}", report.workload, report.scale, report.database);
+        let experiment = report.experiment.map_or_else(String::new, |name| format!("{name}: "));
+        let title = format!("{experiment}{} at scale {}, {}", report.workload, report.scale, report.database);
         let _ = writeln!(
             body,
             "<rect class=\"s{}\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"12\" height=\"12\"/>",
             i % COLOURS,
             top + 4.0
         );
-        text(&mut body, MARGIN + 18.0, top + 14.0, "title", &title);
+        text(body, MARGIN + 18.0, top + 14.0, "title", &title);
         top += 24.0;
     }
     let width = (WIDTH - 2.0 * MARGIN - NAMES) / PANELS.len() as f64;
     let group = BAR * reports.len() as f64 + 6.0;
     let bars = top + TITLE;
     for (q, name) in names.iter().enumerate() {
-        text(&mut body, MARGIN, bars + q as f64 * group + 14.0, "name", name);
+        text(body, MARGIN, bars + q as f64 * group + 14.0, "name", name);
     }
     for (p, (title, of)) in PANELS.iter().enumerate() {
         let left = MARGIN + NAMES + p as f64 * width;
-        text(&mut body, left, top + 38.0, "head", title);
+        text(body, left, top + 38.0, "head", title);
         let most = reports.iter().flat_map(|r| &r.queries).map(of).fold(0.0, f64::max);
         let scale = if most > 0.0 { (width - LABEL) / most } else { 0.0 };
         for (q, name) in names.iter().enumerate() {
@@ -58,13 +82,9 @@ pub fn svg(reports: &[QueriesReport]) -> String {
                     "<rect class=\"s{colour}\" x=\"{left:.1}\" y=\"{y_bar:.1}\" width=\"{length:.1}\" height=\"{height:.1}\"/>"
                 );
                 let label = if value > 0.0 { short(value) } else { "-".into() };
-                text(&mut body, left + length + 4.0, y + 13.0, "value", &label);
+                text(body, left + length + 4.0, y + 13.0, "value", &label);
             }
         }
     }
-    let height = bars + names.len() as f64 * group + MARGIN;
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\">\n\
-         <style>\n{STYLE}\n</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n"
-    )
+    bars + names.len() as f64 * group + MARGIN
 }

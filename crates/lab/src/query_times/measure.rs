@@ -53,9 +53,27 @@ pub async fn measure(
     observer: &dyn LoadObserver,
     told: &dyn Fn(&QueryReport),
 ) -> Result<QueriesReport> {
-    let data = options.workload.data_set(options.scale).map_err(|e| TargetError::Answer(e.to_string()))?;
     let queries = chosen(options)?;
-    let mut measured = MeasuredHost::start(host, &options.schema, options.timeout).await?;
+    let (mut measured, mut report, cold) = prepared(host, options, observer).await?;
+    for query in queries {
+        let texts = vec![query.sql.trim().trim_end_matches(';').to_owned()];
+        let texts = MeasuredTexts { name: query.name, texts };
+        let query = measure_texts(&mut measured, &texts, options, cold).await?;
+        told(&query);
+        report.queries.push(query);
+    }
+    measured.stop().await?;
+    Ok(report)
+}
+
+/// The database with its data, a report without queries, and whether there are to be cold runs.
+pub(super) async fn prepared<'a>(
+    host: &'a Host,
+    options: &QueryOptions,
+    observer: &dyn LoadObserver,
+) -> Result<(MeasuredHost<'a>, QueriesReport, bool)> {
+    let data = options.workload.data_set(options.scale).map_err(|e| TargetError::Answer(e.to_string()))?;
+    let measured = MeasuredHost::start(host, &options.schema, options.timeout).await?;
     prepare(measured.database(), &options.schema, &data, options.reload, observer).await?;
     let environment = Environment::of(&mut measured.database().connect(None).await?).await?;
     let mut report = QueriesReport::new(options, host.shown(), environment);
@@ -69,13 +87,7 @@ pub async fn measure(
             .notes
             .push("innodb_buffer_pool_load_at_startup is ON: cold runs may find pages of an earlier run".into());
     }
-    for query in queries {
-        let measured = measure_query(&mut measured, query, options, cold).await?;
-        told(&measured);
-        report.queries.push(measured);
-    }
-    measured.stop().await?;
-    Ok(report)
+    Ok((measured, report, cold))
 }
 
 fn chosen(options: &QueryOptions) -> Result<Vec<&'static Query>> {
@@ -87,15 +99,22 @@ fn chosen(options: &QueryOptions) -> Result<Vec<&'static Query>> {
     Ok(all.iter().filter(|query| options.only.is_empty() || options.only.iter().any(|n| n == query.name)).collect())
 }
 
+/// Texts that run one after the other, as one measurement.
+pub(super) struct MeasuredTexts {
+    pub name: &'static str,
+    /// Without final semicolons.
+    pub texts: Vec<String>,
+}
+
 /// Errors: only those after which no other query can run.
-async fn measure_query(
+pub(super) async fn measure_texts(
     host: &mut MeasuredHost<'_>,
-    query: &Query,
+    measured: &MeasuredTexts,
     options: &QueryOptions,
     cold: bool,
 ) -> Result<QueryReport> {
-    let mut report = QueryReport::new(query.name);
-    match times(host, query, options, cold, &mut report).await {
+    let mut report = QueryReport::new(measured.name);
+    match times(host, &measured.texts, options, cold, &mut report).await {
         Ok(()) => {}
         Err(e @ TargetError::Connection(_)) => {
             // A query that ends the connection is its own fault if there can be another one.
@@ -109,26 +128,38 @@ async fn measure_query(
 
 async fn times(
     host: &mut MeasuredHost<'_>,
-    query: &Query,
+    texts: &[String],
     options: &QueryOptions,
     cold: bool,
     report: &mut QueryReport,
 ) -> Result<()> {
-    let sql = query.sql.trim().trim_end_matches(';');
+    if let Some(first) = texts.first() {
+        report.plan = plan(host, first).await?;
+    }
     if cold {
-        report.cold_ms = Some(repeated(host, sql, options, true, report).await?);
+        report.cold_ms = Some(repeated(host, texts, options, true, report).await?);
     }
     for _ in 0..options.warm_ups {
-        once(host, sql, report).await?;
+        once(host, texts, report).await?;
     }
-    report.warm_ms = repeated(host, sql, options, false, report).await?;
+    report.warm_ms = repeated(host, texts, options, false, report).await?;
     Ok(())
+}
+
+/// EXPLAIN FORMAT=TREE, or the traditional table where there is no such format.
+async fn plan(host: &mut MeasuredHost<'_>, sql: &str) -> Result<String> {
+    let answer = match host.query(&format!("EXPLAIN FORMAT=TREE {sql}")).await {
+        Err(TargetError::Statement { .. }) => host.query(&format!("EXPLAIN {sql}")).await?,
+        answer => answer?,
+    };
+    let line = |row: Vec<Option<String>>| row.into_iter().map(|cell| cell.unwrap_or("NULL".into())).collect::<Vec<_>>();
+    Ok(answer.texts().into_iter().map(|row| line(row).join("\t")).collect::<Vec<_>>().join("\n"))
 }
 
 /// Runs until times agree.
 async fn repeated(
     host: &mut MeasuredHost<'_>,
-    sql: &str,
+    texts: &[String],
     options: &QueryOptions,
     cold: bool,
     report: &mut QueryReport,
@@ -138,7 +169,7 @@ async fn repeated(
         if cold {
             host.go_cold(options.before_cold.as_deref()).await?;
         }
-        sample.add(once(host, sql, report).await?);
+        sample.add(once(host, texts, report).await?);
         let summary = sample.summary();
         let agree = summary.runs >= RUNS_MIN && summary.cov <= options.cov_max;
         if agree || summary.runs >= options.runs_max || began.elapsed() >= options.time_max {
@@ -148,11 +179,13 @@ async fn repeated(
 }
 
 /// The milliseconds until all rows have come. Error: they are others than those of the run before.
-async fn once(host: &mut MeasuredHost<'_>, sql: &str, report: &mut QueryReport) -> Result<f64> {
-    let since = Instant::now();
-    let answer = host.query(sql).await?;
+async fn once(host: &mut MeasuredHost<'_>, texts: &[String], report: &mut QueryReport) -> Result<f64> {
+    let (since, mut answers) = (Instant::now(), Vec::new());
+    for text in texts {
+        answers.push(host.query(text).await?);
+    }
     let ms = since.elapsed().as_secs_f64() * 1e3;
-    let digest = Digest::of(answer.texts());
+    let digest = Digest::of(answers.iter().map(|answer| answer.texts()).collect());
     match &report.rows {
         None => report.rows = Some(digest),
         Some(before) if *before == digest => {}

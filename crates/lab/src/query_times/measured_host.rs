@@ -14,6 +14,8 @@ pub struct MeasuredHost<'a> {
     host: &'a Host,
     schema: String,
     timeout: Duration,
+    /// Arguments of SET for each connection.
+    settings: Vec<String>,
     running: RunningHost,
     target: Option<AnyTarget>,
 }
@@ -22,7 +24,7 @@ impl<'a> MeasuredHost<'a> {
     /// Opens or starts it. No connection is made yet.
     pub async fn start(host: &'a Host, schema: &str, timeout: Duration) -> Result<MeasuredHost<'a>> {
         let running = host.start(&AS_STARTED).await?;
-        Ok(MeasuredHost { host, schema: schema.to_owned(), timeout, running, target: None })
+        Ok(MeasuredHost { host, schema: schema.to_owned(), timeout, settings: Vec::new(), running, target: None })
     }
 
     pub fn database(&self) -> &TestedDatabase {
@@ -34,11 +36,21 @@ impl<'a> MeasuredHost<'a> {
         !matches!(self.host, Host::Server(_))
     }
 
-    /// The connection that queries run on, with the time limit of statements set.
+    /// Connects anew with these arguments of SET, now and after each start. Error: the database refuses one.
+    pub async fn connect_with(&mut self, settings: Vec<String>) -> Result<()> {
+        self.settings = settings;
+        self.target = None;
+        self.target().await.map(drop)
+    }
+
+    /// The connection that queries run on, with the time limit of statements and the settings.
     pub async fn target(&mut self) -> Result<&mut AnyTarget> {
         if self.target.is_none() {
             let mut target = self.running.database.connect(Some(&self.schema)).await?;
             limit(&mut target, self.timeout).await?;
+            for setting in &self.settings {
+                target.query(&format!("SET {setting}")).await?;
+            }
             self.target = Some(target);
         }
         self.target.as_mut().ok_or_else(|| TargetError::Connection("there is none".into()))
@@ -105,7 +117,7 @@ async fn limit(target: &mut AnyTarget, timeout: Duration) -> Result<()> {
 }
 
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
-const UNKNOWN_VARIABLE: u16 = 1193;
+pub(super) const UNKNOWN_VARIABLE: u16 = 1193;
 
 #[cfg(test)]
 mod tests {

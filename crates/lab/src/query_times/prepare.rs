@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const BAD_DATABASE: u16 = 1049;
 /// Page cleaners get this long after a load.
 const SETTLING_MAX: Duration = Duration::from_secs(120);
+/// They have stopped if they have written nothing for so long: some leave a share of the pages dirty.
+const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// Loads the tables into the database `schema` unless they are there, and collects their statistics. `anew`: a database
 /// of that name is dropped first. Error: the database has other tables, or another number of rows.
@@ -61,13 +63,19 @@ async fn is_prepared(database: &TestedDatabase, schema: &str, data: &DataSet) ->
     Ok(true)
 }
 
-/// Waits until page cleaners have written what the load left. Servers without such a counter are not waited for.
+/// Waits until page cleaners have written what the load left, or write no more. Servers without such a counter are not
+/// waited for.
 async fn settle<T: Target>(target: &mut T) -> Result<()> {
-    let since = Instant::now();
+    let (since, mut last, mut changed) = (Instant::now(), None, Instant::now());
     while since.elapsed() < SETTLING_MAX {
         let rows = target.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").await?.texts();
         let dirty = rows.into_iter().flatten().flatten().nth(1).and_then(|n| n.parse::<u64>().ok());
         if dirty.is_none_or(|pages| pages == 0) {
+            break;
+        }
+        if dirty != last {
+            (last, changed) = (dirty, Instant::now());
+        } else if changed.elapsed() > STANDSTILL {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct QueriesReport {
+    /// The experiment whose strategies these are; `None` for the queries of a workload.
+    pub experiment: Option<&'static str>,
     pub workload: &'static str,
     pub scale: f64,
     /// The data directory, or the server's address.
@@ -28,6 +30,10 @@ pub struct QueryReport {
     pub warm_ms: Summary,
     /// The rows, which are the same in all runs; `None` if no run has ended.
     pub rows: Option<Digest>,
+    /// EXPLAIN FORMAT=TREE of the first text, or the traditional EXPLAIN where there is no such format.
+    pub plan: String,
+    /// Why the query did not run: the database lacks a setting.
+    pub skipped: Option<String>,
     /// Why the query has no (more) times.
     pub error: Option<String>,
 }
@@ -41,33 +47,48 @@ pub struct Digest {
 }
 
 impl Digest {
-    pub fn of(mut rows: Vec<Vec<Option<String>>>) -> Digest {
+    /// Of the rows of several results.
+    pub fn of(results: Vec<Vec<Vec<Option<String>>>>) -> Digest {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0100_0000_01b3;
-        rows.sort();
         let mut hash = OFFSET;
         let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        for row in &rows {
-            for cell in row {
-                // Bytes that UTF-8 does not have tell NULL from a text, and end cells and rows.
-                cell.as_deref().map_or(&[0xff][..], str::as_bytes).iter().for_each(|byte| add(*byte));
-                add(0xfe);
+        let mut count = 0;
+        for mut rows in results {
+            rows.sort();
+            count += rows.len();
+            for row in &rows {
+                for cell in row {
+                    // Bytes that UTF-8 does not have tell NULL from a text, and end cells, rows and results.
+                    cell.as_deref().map_or(&[0xff][..], str::as_bytes).iter().for_each(|byte| add(*byte));
+                    add(0xfe);
+                }
+                add(0xfd);
             }
-            add(0xfd);
+            add(0xfc);
         }
-        Digest { count: rows.len(), hash: format!("{hash:016x}") }
+        Digest { count, hash: format!("{hash:016x}") }
     }
 }
 
 impl QueryReport {
     pub fn new(name: &'static str) -> QueryReport {
-        QueryReport { name, cold_ms: None, warm_ms: Summary::NOTHING, rows: None, error: None }
+        QueryReport {
+            name,
+            cold_ms: None,
+            warm_ms: Summary::NOTHING,
+            rows: None,
+            plan: String::new(),
+            skipped: None,
+            error: None,
+        }
     }
 }
 
 impl QueriesReport {
     pub fn new(options: &QueryOptions, database: String, environment: Environment) -> QueriesReport {
         QueriesReport {
+            experiment: None,
             workload: options.workload.name(),
             scale: options.scale,
             database,
@@ -105,7 +126,7 @@ mod tests {
 
     #[test]
     fn digests_tell_rows_apart_in_any_order() {
-        let digest = |texts: &[&[Option<&str>]]| Digest::of(cells(texts));
+        let digest = |texts: &[&[Option<&str>]]| Digest::of(vec![cells(texts)]);
         assert_eq!(digest(&[&[Some("a")], &[Some("b")]]), digest(&[&[Some("b")], &[Some("a")]]));
         let different = [
             digest(&[]),

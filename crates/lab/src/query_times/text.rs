@@ -2,6 +2,7 @@
 
 use super::{QueriesReport, QueryReport};
 use crate::{
+    Experiment,
     report::table::{new_table, number},
     statistics::Summary,
 };
@@ -12,6 +13,9 @@ pub fn text(report: &QueriesReport) -> String {
     let mut out = String::new();
     let environment = &report.environment;
     // Writing to a String cannot fail.
+    if let Some(experiment) = report.experiment.and_then(Experiment::find) {
+        let _ = writeln!(out, "{}: {}", experiment.name, experiment.title);
+    }
     let _ = writeln!(out, "{} at scale {}, on {}", report.workload, report.scale, report.database);
     let addresses = match environment.randomized_addresses {
         Some(true) => "randomized addresses",
@@ -33,6 +37,9 @@ pub fn text(report: &QueriesReport) -> String {
     }
     let _ = writeln!(out, "{table}");
     for query in &report.queries {
+        if let Some(reason) = &query.skipped {
+            let _ = writeln!(out, "'{}' was skipped: {reason}", query.name);
+        }
         if let Some(error) = &query.error {
             let _ = writeln!(out, "{} failed: {error}", query.name);
         }

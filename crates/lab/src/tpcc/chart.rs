@@ -161,7 +161,9 @@ fn histogram(out: &mut String, kind: &KindReport, class: usize, panel: &Panel) {
 fn costs(out: &mut String, report: &TpccReport, kind: Kind, (x, y): (f64, f64)) {
     let Some(cost) = report.log_by_kind.iter().find(|cost| cost.kind == kind) else { return };
     text(out, x, y, "name", &format!("log: {} bytes", number(cost.bytes)));
-    text(out, x, y + LINE, "name", &format!("{} syncs", number(cost.syncs)));
+    if let Some(syncs) = cost.syncs {
+        text(out, x, y + LINE, "name", &format!("{} syncs", number(syncs)));
+    }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub fn report() -> TpccReport {
         log: BTreeMap::new(),
         log_bytes_per_transaction: Some(5000.0),
         log_syncs_per_transaction: Some(1.0),
-        log_by_kind: vec![LogCost { kind: Kind::NewOrder, transactions: 10, bytes: 5000.0, syncs: 1.0 }],
+        log_by_kind: vec![LogCost { kind: Kind::NewOrder, transactions: 10, bytes: 5000.0, syncs: Some(1.0) }],
         conditions: vec![ConditionResult { number: 1, name: "all is well", violations: 0, seconds: 0.0 }],
     }
 }

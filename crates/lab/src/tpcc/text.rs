@@ -30,12 +30,14 @@ pub fn text(report: &TpccReport) -> String {
         report.failures,
         kinds(report)
     );
-    if let (Some(bytes), Some(syncs)) = (report.log_bytes_per_transaction, report.log_syncs_per_transaction) {
-        let _ = writeln!(out, "\nlog: {bytes:.0} bytes and {syncs:.3} syncs a transaction");
+    let syncs = |syncs: Option<f64>| syncs.map_or_else(String::new, |syncs| format!(" and {syncs:.3} syncs"));
+    if let Some(bytes) = report.log_bytes_per_transaction {
+        let syncs = syncs(report.log_syncs_per_transaction);
+        let _ = writeln!(out, "\nlog: {bytes:.0} bytes{syncs} a transaction");
     }
     for cost in &report.log_by_kind {
-        let (kind, bytes, syncs) = (cost.kind.title(), cost.bytes, cost.syncs);
-        let _ = writeln!(out, "  {kind:13}{bytes:7.0} bytes and {syncs:.3} syncs each, alone");
+        let (kind, bytes, syncs) = (cost.kind.title(), cost.bytes, syncs(cost.syncs));
+        let _ = writeln!(out, "  {kind:13}{bytes:7.0} bytes{syncs} each, alone");
     }
     for (message, count) in &report.errors {
         let _ = writeln!(out, "{count} times: {message}");

@@ -33,13 +33,11 @@ pub async fn compare(
     told: &dyn Fn(&str),
 ) -> Result<SettingsReport> {
     let mut reload = options.reload;
-    let mut report = SettingsReport::new(comparison, host.shown());
-    for result in &mut report.variants {
-        let is_wanted = options.only.is_empty() || options.only.iter().any(|name| name == result.name);
-        result.skipped = (!is_wanted).then(|| "not asked for".to_owned());
-    }
+    let is_wanted = |variant: &&Variant| options.only.is_empty() || options.only.iter().any(|n| n == variant.name);
+    let variants: Vec<&Variant> = comparison.variants.iter().filter(is_wanted).collect();
+    let mut report = SettingsReport::new(comparison, &variants, host.shown());
     for _ in 0..options.rounds.max(1) {
-        for (variant, result) in comparison.variants.iter().zip(&mut report.variants) {
+        for (variant, result) in variants.iter().zip(&mut report.variants) {
             if result.skipped.is_some() {
                 continue;
             }
@@ -61,7 +59,7 @@ pub async fn compare(
         Some(crashes) => Some((LoadedDisk::load(crashes).await?, crashes)),
         None => None,
     };
-    for (variant, result) in comparison.variants.iter().zip(&mut report.variants) {
+    for (variant, result) in variants.iter().zip(&mut report.variants) {
         summarize(result);
         if result.skipped.is_none() {
             result.crashes.extend(killed(host, variant, options, observer).await?);

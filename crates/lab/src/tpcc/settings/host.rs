@@ -1,6 +1,6 @@
 //! Where variants run: a data directory, a server that takes settings as they come, or one that is started for each.
 
-use super::Variant;
+use super::{Variant, variant::LOG_CAPACITY};
 use crate::target::{Result, ServerAddress, Target, TargetError, TestedDatabase};
 use muster_engine::{Database, DatabaseOptions};
 use std::{
@@ -69,6 +69,11 @@ impl Host {
     }
 }
 
+/// MariaDB's name of a variable that only MySQL has.
+fn mariadb_name(name: &str) -> Option<&'static str> {
+    (name == LOG_CAPACITY).then_some("innodb_log_file_size")
+}
+
 /// `exec` makes the shell's process that of the server, so that a signal reaches the server.
 fn spawn(command: &str, variant: &Variant) -> Result<Child> {
     let line = format!("exec {command} {}", variant.command_line().join(" "));
@@ -82,7 +87,13 @@ impl RunningHost {
     async fn set(&mut self, variant: &Variant) -> Result<()> {
         let mut target = self.database.connect(None).await?;
         for (name, value) in variant.settings {
-            let before = target.query(&format!("SELECT @@GLOBAL.{name}")).await?.texts();
+            let asked = |name: &str| format!("SELECT @@GLOBAL.{name}");
+            let (name, before) = match (target.query(&asked(name)).await, mariadb_name(name)) {
+                (Err(TargetError::Statement { number: 1193, .. }), Some(other)) => {
+                    (other, target.query(&asked(other)).await?.texts())
+                }
+                (answer, _) => (*name, answer?.texts()),
+            };
             let before = before.into_iter().flatten().flatten().next().unwrap_or_default();
             let same = [("ON", "1"), ("OFF", "0")].contains(&(*value, before.as_str()));
             if before == *value || same {

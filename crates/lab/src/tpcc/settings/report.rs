@@ -1,6 +1,6 @@
 //! The results of a comparison.
 
-use super::Comparison;
+use super::{Comparison, Variant};
 use crate::{statistics::Summary, tpcc::TpccReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -104,8 +104,9 @@ impl CrashReport {
 }
 
 impl SettingsReport {
-    pub fn new(comparison: &Comparison, database: String) -> SettingsReport {
-        let variants = comparison.variants.iter().map(|variant| VariantReport {
+    /// A report of variants that have not run yet.
+    pub fn new(comparison: &Comparison, variants: &[&Variant], database: String) -> SettingsReport {
+        let variants = variants.iter().map(|variant| VariantReport {
             name: variant.name,
             settings: variant.settings.iter().copied().collect(),
             table_options: variant.table_options,

@@ -121,7 +121,7 @@ impl Machine<'_> {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     std::thread::sleep(BEFORE_CUT + later);
-                    if moment % 2 == 0 {
+                    if moment.is_multiple_of(2) {
                         disk.cut_power_after(moment * 5 % 8);
                     } else {
                         // Pages are written to their places all the time, but that is soon done: here the power goes

@@ -43,7 +43,7 @@ macro_rules! log_settings {
 
 const FLUSH_AT_COMMIT: &str = "innodb_flush_log_at_trx_commit";
 const DOUBLEWRITE: &str = "innodb_doublewrite";
-const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
+pub(super) const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
 
 const fn log(name: &'static str, settings: &'static [(&'static str, &'static str)]) -> Variant {
     Variant { name, settings, table_options: "" }
