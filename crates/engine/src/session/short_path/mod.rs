@@ -170,8 +170,14 @@ impl SessionState {
     fn new_settings(&self) -> Settings {
         let variables = &self.variables;
         let text = |name| variables.text(name);
-        let names =
-            ["collation_connection", "time_zone", "optimizer_switch", "group_concat_max_len", "sql_auto_is_null"];
+        let names = [
+            "collation_connection",
+            "time_zone",
+            "optimizer_switch",
+            "group_concat_max_len",
+            "max_sort_length",
+            "sql_auto_is_null",
+        ];
         let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
         let database = self.current_database.as_deref();
         let all: Vec<String> = [self.user.clone(), self.host.clone(), self.account_host.clone()]
