@@ -222,6 +222,7 @@ impl<'a> Binder<'a> {
         // A YEAR is shorter as a text than the number that it is as an operand.
         let declared = self.declared_type(&item).unwrap_or(item.ty);
         let ty = match text_type(declared, collation) {
+            _ if item.ty.is_integer() && item.as_literal().is_some() => SqlType::varchar(item.text_length(), collation),
             SqlType::Bytes { length, .. } => SqlType::varchar(length, collation),
             ty => collation::with_collation(ty, collation),
         };
@@ -269,6 +270,15 @@ impl<'a> Binder<'a> {
                 | ScalarFunction::Round
                 | ScalarFunction::Truncate
                 | ScalarFunction::BitCount
+                | ScalarFunction::BitAnd
+                | ScalarFunction::BitOr
+                | ScalarFunction::BitXor
+                | ScalarFunction::BitNot
+                | ScalarFunction::ShiftLeft
+                | ScalarFunction::ShiftRight
+                | ScalarFunction::Sign
+                | ScalarFunction::Ascii
+                | ScalarFunction::Locate
                 | ScalarFunction::Crc32
                 | ScalarFunction::Ceil
                 | ScalarFunction::Floor => any(args.iter().collect()),

@@ -30,6 +30,7 @@ mod null_dates;
 mod order;
 mod output;
 mod query;
+mod result_shape;
 mod scope;
 mod select;
 mod sort_prefix;
@@ -61,6 +62,10 @@ pub trait SessionValues {
     fn database(&self) -> Option<String>;
     /// `@@name`; error 1193 when there is none. `scope`: `None` when not written.
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value>;
+    /// Returns true for a system variable that is on or off.
+    fn is_switch(&self, _name: &str) -> bool {
+        false
+    }
     /// The session's value of a variable that functions depend on. A plan may be kept with it: a session whose
     /// variables change has other plans.
     fn kept_variable(&self, name: &str) -> Value {

@@ -120,6 +120,13 @@ impl Binder<'_> {
                 _ => {
                     let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
                     self.columns.set_decimals(id, s.item.decimals);
+                    if let Some(written) = s.ast {
+                        let shape = self.result_shape(written, &s.item);
+                        if s.item.ty.is_integer() {
+                            self.columns.set_length(id, shape.length);
+                        }
+                        self.columns.set_shape(id, shape);
+                    }
                     if s.item.ty.is_temporal() && chooses(&s.item.expr) {
                         self.columns.set_chosen(id);
                     }

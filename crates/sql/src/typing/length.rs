@@ -27,6 +27,8 @@ pub(crate) fn of_column(ty: SqlType) -> u32 {
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => 15,
         SqlType::Time { .. } => 8,
         SqlType::Bool => 1,
+        SqlType::Year => 4,
+        SqlType::Bit { width } => width.into(),
         _ => LONGEST,
     }
 }
@@ -44,6 +46,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         Expr::Cast { arg, .. } => match arg.ty(columns) {
             SqlType::Int { .. } | SqlType::Bool => of(arg),
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } => of_column(arg.ty(columns)),
+            SqlType::Year | SqlType::Bit { .. } => of_column(arg.ty(columns)),
             _ => LONGEST,
         },
         Expr::Arithmetic { op, left, right, .. } => match op {
@@ -54,6 +57,10 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             ArithmeticOp::Div => LONGEST,
         },
         Expr::Negate { arg, .. } => of(arg),
+        Expr::Subquery(query) => match query.outputs[..] {
+            [output] => of(&Expr::Column(output)),
+            _ => LONGEST,
+        },
         Expr::Case { branches, otherwise, .. } => {
             let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
             results.filter(|result| !is_null(result)).map(of).max().unwrap_or(1)
@@ -84,12 +91,20 @@ fn of_function(function: ScalarFunction) -> u32 {
         Extract(IntervalUnit::Week) => 3,
         Extract(IntervalUnit::Hour) => 4,
         Extract(IntervalUnit::Quarter) => 2,
+        Extract(IntervalUnit::YearMonth | IntervalUnit::Microsecond) => 7,
+        Extract(IntervalUnit::DayHour | IntervalUnit::SecondMicrosecond) => 9,
+        Extract(IntervalUnit::DayMinute | IntervalUnit::MinuteMicrosecond) => 11,
+        Extract(IntervalUnit::DaySecond) => 13,
+        Extract(IntervalUnit::DayMicrosecond) => 20,
+        Extract(IntervalUnit::HourMinute) => 6,
+        Extract(IntervalUnit::HourSecond) => 8,
+        Extract(IntervalUnit::HourMicrosecond) => 14,
+        Extract(IntervalUnit::MinuteSecond) => 5,
         DayOfWeek | Weekday => 2,
         DayOfYear => 4,
         Week => 3,
         YearWeek => 7,
         DateDiff => 9,
-        BitCount => 3,
         Crc32 => 10,
         Library(function) => match function.name {
             "FIELD" | "FIND_IN_SET" => 3,

@@ -234,7 +234,7 @@ impl Binder<'_> {
             "CRC32" => {
                 let item = self.expr(args[0], cx)?;
                 let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
-                Ok(call(F::Crc32, vec![arg], SqlType::Int { width: IntWidth::Int, unsigned: true }))
+                Ok(call(F::Crc32, vec![arg], SqlType::BIGINT_UNSIGNED))
             }
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
