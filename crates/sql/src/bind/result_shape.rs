@@ -131,8 +131,17 @@ impl Binder<'_> {
             "GET_LOCK" | "RELEASE_LOCK" | "IS_FREE_LOCK" | "BENCHMARK" => of_length(1),
             "SLEEP" | "RELEASE_ALL_LOCKS" => ResultShape { nullable: Some(false), ..ResultShape::default() },
             "REGEXP_REPLACE" | "UNCOMPRESS" => of_length(MEDIUM),
-            "WEIGHT_STRING" => match item.ty {
-                SqlType::Bytes { length, .. } => of_length(length.saturating_mul(2)),
+            "WEIGHT_STRING" => match (item.ty, self.first_argument(item)) {
+                (SqlType::Bytes { length, .. }, Some(SqlType::Text { .. })) => of_length(length.saturating_mul(2)),
+                _ => ResultShape::default(),
+            },
+            "AES_DECRYPT" => match self.first_argument(item) {
+                Some(SqlType::Text { length, .. }) => of_length(length),
+                _ => ResultShape::default(),
+            },
+            "REPEAT" | "SPACE" | "LPAD" | "RPAD" => match item.ty {
+                SqlType::Text { length: u32::MAX, .. } => of_length(MEDIUM * 4),
+                SqlType::Bytes { length: u32::MAX, .. } => of_length(MEDIUM),
                 _ => ResultShape::default(),
             },
             "REPLACE" => ResultShape { length: replaced(item, self), ..ResultShape::default() },
@@ -154,6 +163,12 @@ impl Binder<'_> {
             _ if NULLABLE.contains(&name) => nullable(),
             _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
         }
+    }
+
+    /// The type of a call's first argument.
+    fn first_argument(&self, item: &Item) -> Option<SqlType> {
+        let Expr::Call { args, .. } = &item.expr else { return None };
+        args.first().map(|arg| self.type_of(arg))
     }
 
     /// `@x`, `@@x`; nothing for a column.

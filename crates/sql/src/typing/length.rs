@@ -13,6 +13,22 @@ pub(crate) fn of_integer(expr: &Expr, columns: &Columns) -> Option<u32> {
     ty.is_integer().then(|| length(expr, ty, columns))
 }
 
+/// Characters of an integer as text; `None` where MySQL declares fewer than there can be, or that may be so: for the
+/// position in a long list, and a computed column of another query.
+pub(crate) fn of_text(expr: &Expr, columns: &Columns) -> Option<u32> {
+    let mut is_sure = true;
+    expr.visit(&mut |e| {
+        is_sure &= match e {
+            Expr::Column(id) => columns.get(*id).origin.is_some(),
+            Expr::Call { function: ScalarFunction::Library(function), .. } => {
+                !matches!(function.name, "FIELD" | "FIND_IN_SET")
+            }
+            _ => true,
+        }
+    });
+    of_integer(expr, columns).filter(|_| is_sure)
+}
+
 /// The length of the integers of a column.
 pub(crate) fn of_column(ty: SqlType) -> u32 {
     match ty {
@@ -39,6 +55,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
     let digits = |expr: &Expr| of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1);
     let signed = |digits: u32| (digits + !ty.is_unsigned() as u32).min(LONGEST);
     match expr {
+        expr if ty == SqlType::Bool && !matches!(expr, Expr::Literal { .. }) => 1,
         Expr::Column(id) => columns.length(*id).unwrap_or_else(|| of_column(ty)),
         Expr::Literal { value: Value::Int(i), .. } => i.unsigned_abs().max(1).ilog10() + 2,
         Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 2,
@@ -52,11 +69,13 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         Expr::Arithmetic { op, left, right, .. } => match op {
             ArithmeticOp::Add | ArithmeticOp::Sub => signed(digits(left).max(digits(right)) + 1),
             ArithmeticOp::Mul => signed(digits(left) + digits(right)),
-            ArithmeticOp::IntDiv => of(left),
+            // A fraction makes it longer.
+            ArithmeticOp::IntDiv if right.ty(columns).is_integer() => of(left),
+            ArithmeticOp::IntDiv => LONGEST,
             ArithmeticOp::Mod => of(left).max(of(right)),
             ArithmeticOp::Div => LONGEST,
         },
-        Expr::Negate { arg, .. } => of(arg),
+        Expr::Negate { arg, .. } => (of(arg) + arg.ty(columns).is_unsigned() as u32).min(LONGEST),
         Expr::Subquery(query) => match query.outputs[..] {
             [output] => of(&Expr::Column(output)),
             _ => LONGEST,

@@ -102,10 +102,11 @@ impl Binder<'_> {
             DataType::Datetime(fsp) => SqlType::DateTime { fsp: fraction(*fsp)? },
             DataType::Time(fsp, ast::TimezoneInfo::None) => SqlType::Time { fsp: fraction(*fsp)? },
             DataType::Char(length) | DataType::Character(length) => match length {
-                None => text_of_length(item.text_length().into(), default()),
+                None => text_of_length(self.text_length(item).into(), default()),
                 Some(CharacterLength::IntegerLength { length, .. }) => text_of_length(*length, default()),
                 Some(CharacterLength::Max) => return Err(SqlError::syntax(to, 1)),
             },
+            DataType::Binary(None) if item.ty.is_integer() => bytes_of_length(self.text_length(item).into()),
             DataType::Binary(None) => bytes_of_length(byte_length(item.ty).into()),
             // Shorter values are filled up with zeros.
             DataType::Binary(Some(length)) => match u32::try_from(*length) {
@@ -116,7 +117,7 @@ impl Binder<'_> {
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => SqlType::Year,
             DataType::Custom(name, length) if name.to_string().eq_ignore_ascii_case("nchar") => {
                 let length = match &length[..] {
-                    [] => item.text_length().into(),
+                    [] => self.text_length(item).into(),
                     [length] => length.parse().map_err(|_| SqlError::syntax(to, 1))?,
                     _ => return Err(SqlError::syntax(to, 1)),
                 };
