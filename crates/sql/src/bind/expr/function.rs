@@ -257,7 +257,7 @@ impl Binder<'_> {
             "BENCHMARK" => {
                 let mut items = self.items(args, cx)?;
                 let count = self.convert(items.remove(0), SqlType::BIGINT);
-                Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::INT))
+                Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::BIGINT))
             }
             _ => {
                 let items = self.items(args, cx)?;
