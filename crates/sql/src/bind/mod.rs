@@ -10,7 +10,7 @@
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
 //!   null_dates  the zero date where a WHERE clause asks for NULL
-//!   sort_prefix  max_sort_length
+//!   sort_length  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   dml         INSERT, UPDATE, DELETE
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -33,7 +33,7 @@ mod query;
 mod result_shape;
 mod scope;
 mod select;
-mod sort_prefix;
+mod sort_length;
 mod star;
 mod subquery;
 mod table;

@@ -9,7 +9,7 @@ use super::{
     order::Limits,
     select::{Selected, column_name},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ impl Binder<'_> {
                 _ => self.key_below(key.expr, &available, &mut extra),
             };
             computed |= !available.contains(&id);
-            sort.push(SortKey { expr: self.sort_prefix(Expr::Column(id)), descending });
+            sort.extend(self.sort_keys_of(id, descending));
         }
         let sorted = |input: Rel| match sort.is_empty() {
             true => limits.apply(input),

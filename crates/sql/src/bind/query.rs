@@ -256,8 +256,11 @@ impl Binder<'_> {
                 }
             };
             if !matches!(expr, Expr::Literal { .. }) {
-                let expr = self.sort_prefix(expr);
-                sort.push(SortKey { expr, descending: order::descending(key)? });
+                let descending = order::descending(key)?;
+                match expr {
+                    Expr::Column(id) => sort.extend(self.sort_keys_of(id, descending)),
+                    expr => sort.push(SortKey { expr, descending }),
+                }
             }
         }
         if !sort.is_empty() && (ordered || limits.is_set()) {
