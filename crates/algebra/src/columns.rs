@@ -32,6 +32,22 @@ pub struct ColumnMeta {
     pub decimals: Option<u8>,
 }
 
+/// What MySQL tells clients of a computed column where the type of its values does not say it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultShape {
+    /// The type in place of the column's. Both are texts or byte strings, or the column has nothing but NULL.
+    pub ty: Option<SqlType>,
+    /// Characters of the longest value, bytes of a byte string.
+    pub length: Option<u32>,
+    /// Digits behind the point.
+    pub decimals: Option<u8>,
+    pub nullable: Option<bool>,
+    /// True if a number that has a sign, or a byte string, is declared as UNSIGNED.
+    pub unsigned: bool,
+    /// True for a column of a temporary table, such as that of a UNION: its flags are those of a table's column.
+    pub stored: bool,
+}
+
 /// All columns of one statement, by number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
@@ -44,6 +60,8 @@ pub struct Columns {
     shown_origins: BTreeMap<ColId, ColumnOrigin>,
     /// Columns of the result that an outer join can make NULL.
     null_extended: BTreeSet<ColId>,
+    /// See [`ResultShape`].
+    shapes: BTreeMap<ColId, ResultShape>,
 }
 
 impl Columns {
@@ -82,7 +100,8 @@ impl Columns {
 
     /// Returns true if a column of the result can be NULL.
     pub fn is_nullable_result(&self, id: ColId) -> bool {
-        self.get(id).nullable || self.null_extended.contains(&id)
+        let shown = self.shape(id).nullable;
+        shown.unwrap_or(self.get(id).nullable || self.null_extended.contains(&id))
     }
 
     /// The origin of a column of a view or derived table as a client is told about it: the table is the view.
@@ -103,6 +122,18 @@ impl Columns {
     pub fn set_length(&mut self, id: ColId, length: Option<u32>) {
         if let Some(length) = length {
             self.lengths.insert(id, length);
+        }
+    }
+
+    /// What clients are told of a column beside its type.
+    pub fn shape(&self, id: ColId) -> ResultShape {
+        self.shapes.get(&id).copied().unwrap_or_default()
+    }
+
+    /// Says what clients are told of a column beside its type.
+    pub fn set_shape(&mut self, id: ColId, shape: ResultShape) {
+        if shape != ResultShape::default() {
+            self.shapes.insert(id, shape);
         }
     }
 

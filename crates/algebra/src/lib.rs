@@ -33,7 +33,7 @@ pub mod switch;
 pub use catalog::{
     Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewAlgorithm, ViewDef,
 };
-pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
+pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, ResultShape};
 pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
     SubqueryKind,

@@ -1,5 +1,6 @@
 //! The result of a statement.
 
+use muster_algebra::ResultShape;
 use muster_exec::RowStream;
 use muster_types::{SqlType, Value};
 
@@ -27,6 +28,7 @@ pub struct ColumnInfo {
     pub computed: bool,
     /// See [`muster_algebra::Columns::is_chosen`].
     pub chosen: bool,
+    pub shape: ResultShape,
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,

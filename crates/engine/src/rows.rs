@@ -4,6 +4,7 @@ use crate::{ColumnInfo, Outcome, ResultSet};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use futures::StreamExt;
+use muster_algebra::ResultShape;
 use muster_storage::{array_of, arrow_type};
 use muster_types::{Result, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         no_default: false,
         computed: true,
         chosen: false,
+        shape: ResultShape::default(),
         primary_key: false,
         unique_key: false,
         multiple_key: false,

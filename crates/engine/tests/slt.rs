@@ -192,6 +192,7 @@ files! {
     literals_and_notes
     load
     load_rows
+    max_sort_length
     names
     no_primary_key
     number_attributes

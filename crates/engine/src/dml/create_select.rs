@@ -7,7 +7,9 @@ use crate::{
 };
 use muster_algebra::{ColumnMeta, DefaultValue};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
-use muster_types::{BytesKind, FloatDigits, Result, SqlError, SqlType, TextKind, Value, store::implicit_default};
+use muster_types::{
+    BytesKind, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value, store::implicit_default,
+};
 use std::sync::Arc;
 
 /// Makes the table and inserts the rows. Others see it with all its rows, or never.
@@ -85,9 +87,13 @@ fn outputs(
     };
     let spec = |(id, name): &(muster_algebra::ColId, String)| {
         let meta = bound.columns.get(*id);
-        let ty = match bound.columns.length(*id) {
+        let is_short = |_: &u32| meta.origin.is_none() && !bound.columns.shape(*id).stored;
+        let ty = match bound.columns.length(*id).filter(is_short) {
             // The type of a short computed integer that fits in 32 bits whatever it is.
-            Some(..=INT_LENGTH_MAX) if meta.origin.is_none() && meta.ty == SqlType::BIGINT => SqlType::INT,
+            Some(..=INT_LENGTH_MAX) if meta.ty == SqlType::BIGINT => SqlType::INT,
+            Some(..=INT_LENGTH_MAX) if meta.ty == SqlType::BIGINT_UNSIGNED => {
+                SqlType::Int { width: IntWidth::Int, unsigned: true }
+            }
             _ if meta.origin.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => meta.ty,
             _ => stored(meta.ty),
         };

@@ -1,7 +1,10 @@
 //! The session's values that binding asks for.
 
 use super::{StatementContext, StatementTables};
-use crate::{accounts::Privilege, variables::OF_BINDING};
+use crate::{
+    accounts::Privilege,
+    variables::{self, OF_BINDING, definitions::Kind},
+};
 use muster_sql::{BindEnv, MomentValue, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
 use std::{
@@ -63,6 +66,10 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
         self.of_the_moment().system_variable(scope, name)
+    }
+
+    fn is_switch(&self, name: &str) -> bool {
+        variables::define(name).is_ok_and(|definition| matches!(definition.kind, Kind::Bool))
     }
 
     fn kept_variable(&self, name: &str) -> Value {

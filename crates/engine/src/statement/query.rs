@@ -218,6 +218,7 @@ pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &Sta
         info.decimals = meta.decimals;
         info.length = columns.length(*id);
         info.chosen = columns.is_chosen(*id);
+        info.shape = columns.shape(*id);
         if let Some(origin) = &meta.origin {
             describe_origin(&mut info, origin, tables);
         }

@@ -22,7 +22,8 @@ const LAST_SECOND: f64 = i32::MAX as f64;
 
 /// Variables that decide what the text of a statement means. A prepared statement keeps the values of when it was
 /// prepared, as in MySQL, and plans are kept for each combination of them.
-pub const OF_BINDING: &[&str] = &["sql_mode", "div_precision_increment", "default_week_format", "lc_time_names"];
+pub const OF_BINDING: &[&str] =
+    &["sql_mode", "div_precision_increment", "default_week_format", "lc_time_names", "max_sort_length"];
 
 /// Variables whose session value is the global one of when the client connected.
 const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];

@@ -34,10 +34,11 @@ use std::{borrow::Cow, rc::Rc};
 use translate::Modes;
 
 pub const FUNCTIONS: &[Function] = &[
-    Function::new("REGEXP_LIKE", &[Text, Text, Text], result::truth, like).optional(1).of_one_charset(),
+    Function::new("REGEXP_LIKE", &[Text, Text, Text], result::truth, like).optional(1).of_one_charset().null_of_null(),
     Function::new("REGEXP_INSTR", &[Text, Text, Int, Int, Int, Text], result::bigint, instr)
         .optional(4)
-        .of_one_charset(),
+        .of_one_charset()
+        .null_of_null(),
     Function::new("REGEXP_SUBSTR", &[Text, Text, Int, Int, Text], of_subject, substr).optional(3).of_one_charset(),
     Function::new("REGEXP_REPLACE", &[Text, Text, Text, Int, Int, Text], longest, replace).optional(3).of_one_charset(),
 ];

@@ -35,7 +35,7 @@ fn characters(format: &str) -> u64 {
     while let Some(c) = chars.next() {
         let specifier = if c == '%' { chars.next() } else { None };
         sum += match specifier {
-            None | Some('w' | '%') => 1,
+            None | Some('w') => 1,
             // Names, in whatever language.
             Some('M' | 'W') => 64,
             Some('a' | 'b') => 32,
@@ -47,7 +47,8 @@ fn characters(format: &str) -> u64 {
             Some('D' | 'Y' | 'x' | 'X') => 4,
             Some('j') => 3,
             Some('U' | 'u' | 'V' | 'v' | 'y' | 'm' | 'd' | 'h' | 'i' | 'I' | 'l' | 'p' | 'S' | 's' | 'c' | 'e') => 2,
-            Some(_) => 0,
+            // Any other character is written as it is.
+            Some(_) => 1,
         };
     }
     sum

@@ -10,23 +10,37 @@ use std::borrow::Cow;
 const BINARY_COLLATION: u16 = 63;
 /// Bytes of the fixed part of a definition.
 const FIXED_BYTES: u8 = 12;
-/// Characters of a computed double; a column of a table has one less.
+/// Characters of a computed double of any number of digits; a column of a table has one less.
 const COMPUTED_DOUBLE_LENGTH: u32 = 23;
+/// Characters of a computed double beside its digits behind the point.
+const DOUBLE_DIGITS: u32 = 17;
 /// "Not fixed" in the decimals field of floating-point numbers.
 const FLOATING_DECIMALS: u8 = 31;
 
 /// The payload of a column definition packet.
 pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
-    let mut shape = shape(&column.ty, charset);
+    let told = &column.shape;
+    let ty = told.ty.unwrap_or(column.ty);
+    let mut shape = shape(&ty, charset);
     if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty.stored_type(), column.decimals) {
         shape.decimals = decimals;
     }
-    if column.computed {
-        match column.ty {
+    let is_table_column = !column.computed && !told.stored;
+    if told.stored {
+        match ty {
             SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
-            SqlType::Double => shape.length = COMPUTED_DOUBLE_LENGTH,
+            SqlType::Double if column.computed => shape.length = computed_double_length(column.decimals),
+            _ => {}
+        }
+        if let Some(collation) = ty.collation().filter(|_| shape.flags.contains(ColumnFlags::BLOB_FLAG)) {
+            shape.length = shape.length.saturating_mul(collation.charset_max_bytes());
+        }
+    } else if column.computed {
+        match ty {
+            SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
+            SqlType::Double => shape.length = computed_double_length(column.decimals),
             SqlType::Text { .. } | SqlType::Bytes { .. } => {
-                computed_string(&column.ty, &mut shape);
+                computed_string(&ty, &mut shape);
                 shape.decimals = column.decimals.unwrap_or(FLOATING_DECIMALS);
             }
             _ if column.chosen => {
@@ -38,24 +52,39 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
             _ => {}
         }
     }
-    if let Some(width) = column.display_width {
+    if let Some(length) = told.length {
+        let text = ty.collation().filter(|_| ty.is_text()).map_or(1, |collation| charset.metadata(collation).1);
+        shape.length = length.saturating_mul(text);
+    }
+    shape.decimals = told.decimals.unwrap_or(shape.decimals);
+    if let Some(width) = column.display_width.filter(|_| is_table_column) {
         // `TINYINT(1)`.
         shape.length = width.into();
     }
     let mut flags = shape.flags;
     // Numbers that are computed count as byte strings, those of a table do not.
     if column.ty.stored_type().is_numeric() {
-        flags.set(ColumnFlags::BINARY_FLAG, column.computed);
+        flags.set(ColumnFlags::BINARY_FLAG, column.computed && !told.stored);
     }
-    flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, column.no_default);
+    if told.unsigned {
+        flags.insert(ColumnFlags::UNSIGNED_FLAG);
+    }
     flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
-    flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
-    flags.set(ColumnFlags::UNIQUE_KEY_FLAG, column.unique_key);
-    flags.set(ColumnFlags::MULTIPLE_KEY_FLAG, column.multiple_key);
-    flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
-    flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
+    if is_table_column {
+        flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, column.no_default);
+        flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
+        flags.set(ColumnFlags::UNIQUE_KEY_FLAG, column.unique_key);
+        flags.set(ColumnFlags::MULTIPLE_KEY_FLAG, column.multiple_key);
+        flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
+        flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
+    }
     let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
     encode(names.map(|n| charset.name(n)), &Shape { flags, ..shape })
+}
+
+/// Characters of a computed double of so many digits behind the point; `None`: as many as it takes.
+fn computed_double_length(decimals: Option<u8>) -> u32 {
+    decimals.map_or(COMPUTED_DOUBLE_LENGTH, |decimals| DOUBLE_DIGITS + u32::from(decimals))
 }
 
 /// A computed text or byte string: what is long has a type by its length, and the length of a long text is declared as

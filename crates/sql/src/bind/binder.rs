@@ -222,10 +222,19 @@ impl<'a> Binder<'a> {
         // A YEAR is shorter as a text than the number that it is as an operand.
         let declared = self.declared_type(&item).unwrap_or(item.ty);
         let ty = match text_type(declared, collation) {
+            _ if matches!(declared, SqlType::Int { .. }) => SqlType::varchar(self.text_length(&item), collation),
             SqlType::Bytes { length, .. } => SqlType::varchar(length, collation),
             ty => collation::with_collation(ty, collation),
         };
         self.convert(item, ty)
+    }
+
+    /// Most characters of the value as text.
+    pub fn text_length(&self, item: &Item) -> u32 {
+        match item.ty {
+            SqlType::Int { .. } => length::of_text(&item.expr, &self.columns).unwrap_or_else(|| item.text_length()),
+            _ => item.text_length(),
+        }
     }
 
     /// The value as a condition: not zero, not NULL.
@@ -269,6 +278,15 @@ impl<'a> Binder<'a> {
                 | ScalarFunction::Round
                 | ScalarFunction::Truncate
                 | ScalarFunction::BitCount
+                | ScalarFunction::BitAnd
+                | ScalarFunction::BitOr
+                | ScalarFunction::BitXor
+                | ScalarFunction::BitNot
+                | ScalarFunction::ShiftLeft
+                | ScalarFunction::ShiftRight
+                | ScalarFunction::Sign
+                | ScalarFunction::Ascii
+                | ScalarFunction::Locate
                 | ScalarFunction::Crc32
                 | ScalarFunction::Ceil
                 | ScalarFunction::Floor => any(args.iter().collect()),

@@ -10,7 +10,7 @@
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
 //!   null_dates  the zero date where a WHERE clause asks for NULL
-//!   sort_prefix  max_sort_length
+//!   sort_length  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   dml         INSERT, UPDATE, DELETE
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -30,9 +30,10 @@ mod null_dates;
 mod order;
 mod output;
 mod query;
+mod result_shape;
 mod scope;
 mod select;
-mod sort_prefix;
+mod sort_length;
 mod star;
 mod subquery;
 mod table;
@@ -61,6 +62,10 @@ pub trait SessionValues {
     fn database(&self) -> Option<String>;
     /// `@@name`; error 1193 when there is none. `scope`: `None` when not written.
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value>;
+    /// Returns true for a system variable that is on or off.
+    fn is_switch(&self, _name: &str) -> bool {
+        false
+    }
     /// The session's value of a variable that functions depend on. A plan may be kept with it: a session whose
     /// variables change has other plans.
     fn kept_variable(&self, name: &str) -> Value {

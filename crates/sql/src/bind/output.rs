@@ -9,7 +9,7 @@ use super::{
     order::Limits,
     select::{Selected, column_name},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ impl Binder<'_> {
                 _ => self.key_below(key.expr, &available, &mut extra),
             };
             computed |= !available.contains(&id);
-            sort.push(SortKey { expr: self.sort_prefix(Expr::Column(id)), descending });
+            sort.extend(self.sort_keys_of(id, descending));
         }
         let sorted = |input: Rel| match sort.is_empty() {
             true => limits.apply(input),
@@ -120,6 +120,13 @@ impl Binder<'_> {
                 _ => {
                     let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
                     self.columns.set_decimals(id, s.item.decimals);
+                    if let Some(written) = s.ast {
+                        let shape = self.result_shape(written, &s.item);
+                        if s.item.ty.is_integer() {
+                            self.columns.set_length(id, shape.length);
+                        }
+                        self.columns.set_shape(id, shape);
+                    }
                     if s.item.ty.is_temporal() && chooses(&s.item.expr) {
                         self.columns.set_chosen(id);
                     }

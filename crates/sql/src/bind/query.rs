@@ -98,6 +98,8 @@ impl Binder<'_> {
         }
         let types = self.common_types(&inputs, result::UNION)?;
         let decimals = self.common_decimals(&inputs, &types);
+        let given: Vec<Vec<ColId>> =
+            inputs.iter().map(|q| q.outputs.iter().map(|output| output.id).collect()).collect();
         let names: Vec<Output> = inputs[0].outputs.clone();
         let rest = inputs.split_off(distinct);
         let mut groups = Vec::new();
@@ -113,8 +115,10 @@ impl Binder<'_> {
             1 => groups.remove(0),
             _ => self.union_of(groups, &types, &names),
         };
-        for (id, decimals) in columns.iter().zip(decimals) {
+        for (i, (id, decimals)) in columns.iter().zip(decimals).enumerate() {
             self.columns.set_decimals(*id, decimals);
+            let inputs: Vec<ColId> = given.iter().map(|ids| ids[i]).collect();
+            self.set_stored(*id, &names[i].name, &inputs);
         }
         let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
         Ok(BoundQuery { rel, outputs })
@@ -252,8 +256,11 @@ impl Binder<'_> {
                 }
             };
             if !matches!(expr, Expr::Literal { .. }) {
-                let expr = self.sort_prefix(expr);
-                sort.push(SortKey { expr, descending: order::descending(key)? });
+                let descending = order::descending(key)?;
+                match expr {
+                    Expr::Column(id) => sort.extend(self.sort_keys_of(id, descending)),
+                    expr => sort.push(SortKey { expr, descending }),
+                }
             }
         }
         if !sort.is_empty() && (ordered || limits.is_set()) {

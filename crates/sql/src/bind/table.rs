@@ -279,14 +279,10 @@ impl Binder<'_> {
             }
             bound.rel = Rel::Project { input: Box::new(bound.rel), exprs };
         }
+        let stored = !is_merged(&bound.rel);
         let joined = derived(bound, alias, given)?;
-        for (id, name) in joined.from.columns.iter().map(|column| (column.id, &column.name)) {
-            let origin = self.columns.shown_origin(id).or(self.columns.get(id).origin.as_ref()).cloned();
-            if let Some(origin) = origin {
-                let shown = ColumnOrigin { alias: alias.to_owned(), column: name.clone(), ..origin };
-                self.columns.set_shown_origin(id, shown);
-            }
-        }
+        let columns: Vec<_> = joined.from.columns.iter().map(|column| (column.id, column.name.clone())).collect();
+        self.set_derived(&columns, alias, stored);
         self.note_table(alias, None, &joined);
         Ok(joined)
     }

@@ -13,6 +13,22 @@ pub(crate) fn of_integer(expr: &Expr, columns: &Columns) -> Option<u32> {
     ty.is_integer().then(|| length(expr, ty, columns))
 }
 
+/// Characters of an integer as text; `None` where MySQL declares fewer than there can be, or that may be so: for the
+/// position in a long list, and a computed column of another query.
+pub(crate) fn of_text(expr: &Expr, columns: &Columns) -> Option<u32> {
+    let mut is_sure = true;
+    expr.visit(&mut |e| {
+        is_sure &= match e {
+            Expr::Column(id) => columns.get(*id).origin.is_some(),
+            Expr::Call { function: ScalarFunction::Library(function), .. } => {
+                !matches!(function.name, "FIELD" | "FIND_IN_SET")
+            }
+            _ => true,
+        }
+    });
+    of_integer(expr, columns).filter(|_| is_sure)
+}
+
 /// The length of the integers of a column.
 pub(crate) fn of_column(ty: SqlType) -> u32 {
     match ty {
@@ -27,6 +43,8 @@ pub(crate) fn of_column(ty: SqlType) -> u32 {
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => 15,
         SqlType::Time { .. } => 8,
         SqlType::Bool => 1,
+        SqlType::Year => 4,
+        SqlType::Bit { width } => width.into(),
         _ => LONGEST,
     }
 }
@@ -37,6 +55,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
     let digits = |expr: &Expr| of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1);
     let signed = |digits: u32| (digits + !ty.is_unsigned() as u32).min(LONGEST);
     match expr {
+        expr if ty == SqlType::Bool && !matches!(expr, Expr::Literal { .. }) => 1,
         Expr::Column(id) => columns.length(*id).unwrap_or_else(|| of_column(ty)),
         Expr::Literal { value: Value::Int(i), .. } => i.unsigned_abs().max(1).ilog10() + 2,
         Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 2,
@@ -44,16 +63,23 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         Expr::Cast { arg, .. } => match arg.ty(columns) {
             SqlType::Int { .. } | SqlType::Bool => of(arg),
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } => of_column(arg.ty(columns)),
+            SqlType::Year | SqlType::Bit { .. } => of_column(arg.ty(columns)),
             _ => LONGEST,
         },
         Expr::Arithmetic { op, left, right, .. } => match op {
             ArithmeticOp::Add | ArithmeticOp::Sub => signed(digits(left).max(digits(right)) + 1),
             ArithmeticOp::Mul => signed(digits(left) + digits(right)),
-            ArithmeticOp::IntDiv => of(left),
+            // A fraction makes it longer.
+            ArithmeticOp::IntDiv if right.ty(columns).is_integer() => of(left),
+            ArithmeticOp::IntDiv => LONGEST,
             ArithmeticOp::Mod => of(left).max(of(right)),
             ArithmeticOp::Div => LONGEST,
         },
-        Expr::Negate { arg, .. } => of(arg),
+        Expr::Negate { arg, .. } => (of(arg) + arg.ty(columns).is_unsigned() as u32).min(LONGEST),
+        Expr::Subquery(query) => match query.outputs[..] {
+            [output] => of(&Expr::Column(output)),
+            _ => LONGEST,
+        },
         Expr::Case { branches, otherwise, .. } => {
             let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
             results.filter(|result| !is_null(result)).map(of).max().unwrap_or(1)
@@ -84,12 +110,20 @@ fn of_function(function: ScalarFunction) -> u32 {
         Extract(IntervalUnit::Week) => 3,
         Extract(IntervalUnit::Hour) => 4,
         Extract(IntervalUnit::Quarter) => 2,
+        Extract(IntervalUnit::YearMonth | IntervalUnit::Microsecond) => 7,
+        Extract(IntervalUnit::DayHour | IntervalUnit::SecondMicrosecond) => 9,
+        Extract(IntervalUnit::DayMinute | IntervalUnit::MinuteMicrosecond) => 11,
+        Extract(IntervalUnit::DaySecond) => 13,
+        Extract(IntervalUnit::DayMicrosecond) => 20,
+        Extract(IntervalUnit::HourMinute) => 6,
+        Extract(IntervalUnit::HourSecond) => 8,
+        Extract(IntervalUnit::HourMicrosecond) => 14,
+        Extract(IntervalUnit::MinuteSecond) => 5,
         DayOfWeek | Weekday => 2,
         DayOfYear => 4,
         Week => 3,
         YearWeek => 7,
         DateDiff => 9,
-        BitCount => 3,
         Crc32 => 10,
         Library(function) => match function.name {
             "FIELD" | "FIND_IN_SET" => 3,

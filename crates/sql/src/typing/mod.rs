@@ -95,6 +95,14 @@ impl Item {
         }
     }
 
+    /// Characters of the value as text: of a literal integer its digits and one for a sign.
+    pub fn text_length(&self) -> u32 {
+        match self.as_literal() {
+            Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 2,
+            _ => display_length(self.ty),
+        }
+    }
+
     pub fn bool(expr: Expr) -> Item {
         Item::new(expr, SqlType::Bool)
     }
@@ -122,8 +130,19 @@ impl Item {
             Some(Value::Int(i)) => Some((i.unsigned_abs().max(1).ilog10() + 1, 0)),
             Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
             Some(Value::Bool(_)) => Some((1, 0)),
-            _ => decimal_digits(self.ty),
+            _ => temporal_digits(self.ty).or_else(|| decimal_digits(self.ty)),
         }
+    }
+}
+
+/// Digits of a date or time as a number, in all and behind the point (MySQL: `Item::decimal_int_part`).
+fn temporal_digits(ty: SqlType) -> Option<(u32, u32)> {
+    let fsp = u32::from(ty.fsp());
+    match ty {
+        SqlType::Date => Some((8, 0)),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Some((14 + fsp, fsp)),
+        SqlType::Time { .. } => Some((7 + fsp, fsp)),
+        _ => None,
     }
 }
 
@@ -161,7 +180,8 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
             precision as u32 + 1 + (scale > 0) as u32 + (precision == scale) as u32
         }
         SqlType::Float => 12,
-        SqlType::Double => 23,
+        // -2.2250738585072014e-308
+        SqlType::Double => 24,
         SqlType::Date => 10,
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },

@@ -27,7 +27,7 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     if derivation == Derivation::None && operation == UNION {
         return Err(collation::illegal_mix_of_many(UNION));
     }
-    let length = known.iter().map(|i| text_length(i)).max().unwrap_or(0);
+    let length = known.iter().map(|i| i.text_length()).max().unwrap_or(0);
     Ok(match known.iter().filter_map(|i| text_kind(i.ty)).max_by_key(|kind| rank(*kind)) {
         Some(kind) => SqlType::Text { kind, length, collation },
         None => text_of_length(length.into(), collation),
@@ -50,14 +50,6 @@ fn rank(kind: TextKind) -> u8 {
         TextKind::Text => 3,
         TextKind::MediumText => 4,
         TextKind::LongText => 5,
-    }
-}
-
-/// Most characters of a value as text: those of a literal integer are counted, with its sign.
-fn text_length(item: &Item) -> u32 {
-    match item.as_literal() {
-        Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 1 + (*i < 0) as u32,
-        _ => display_length(item.ty),
     }
 }
 
@@ -89,23 +81,34 @@ fn numeric(items: &[&Item]) -> SqlType {
         let (whole, scale) = digits.fold((0, 0), |(w, s), (p, sc)| (w.max(p - sc), s.max(sc)));
         return SqlType::decimal(whole + scale, scale);
     }
-    let mut widest = None;
-    for item in items {
-        let (width, unsigned) = match item.ty {
-            SqlType::Int { width, unsigned } => (width, unsigned),
-            _ => (IntWidth::Big, false),
-        };
-        widest = Some(match widest {
-            None => (width, unsigned),
-            Some((w, u)) if u == unsigned => (width.max(w), u),
-            // A literal fits where it fits; else the widest signed type has room for both, unless the unsigned one is
-            // as wide.
-            Some((w, true)) if w == IntWidth::Big && is_natural(item) => (IntWidth::Big, true),
-            Some((w, u)) if (if u { w } else { width }) == IntWidth::Big => return SqlType::decimal(20, 0),
-            Some(_) => (IntWidth::Big, false),
-        });
+    integer(items)
+}
+
+/// The widest of several integers; a wider one if there are both signs and an unsigned one is as wide, for which a
+/// literal that is not negative does not count (MySQL: `Item::aggregate_type`).
+fn integer(items: &[&Item]) -> SqlType {
+    let of = |item: &Item| match item.ty {
+        SqlType::Int { width, unsigned } => (width, unsigned),
+        _ => (IntWidth::Big, false),
+    };
+    let width = items.iter().map(|item| of(item).0).max().unwrap_or(IntWidth::Big);
+    let is_unsigned = |item: &Item| of(item).1;
+    if items.iter().all(|item| !is_unsigned(item)) {
+        return SqlType::Int { width, unsigned: false };
     }
-    widest.map_or(SqlType::BIGINT, |(width, unsigned)| SqlType::Int { width, unsigned })
+    if items.iter().all(|item| is_unsigned(item) || width == IntWidth::Big && is_natural(item)) {
+        return SqlType::Int { width, unsigned: true };
+    }
+    let unsigned = items.iter().any(|item| of(item) == (width, true));
+    let width = match width {
+        width if !unsigned => width,
+        IntWidth::Tiny => IntWidth::Small,
+        IntWidth::Small => IntWidth::Medium,
+        IntWidth::Medium => IntWidth::Int,
+        IntWidth::Int => IntWidth::Big,
+        IntWidth::Big => return SqlType::decimal(20, 0),
+    };
+    SqlType::Int { width, unsigned: false }
 }
 
 fn is_natural(item: &Item) -> bool {

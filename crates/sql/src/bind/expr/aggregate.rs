@@ -110,6 +110,8 @@ impl Binder<'_> {
                     _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
                 };
                 self.columns.set_length(id, length);
+                let shape = self.extreme_shape(&call, ty);
+                self.columns.set_shape(id, shape);
                 if ty.is_temporal()
                     || ty.is_text() && matches!(call.function, AggregateFunction::Min | AggregateFunction::Max)
                 {

@@ -4,8 +4,7 @@ use super::ExprContext;
 use crate::{
     bind::{binder::Binder, declared::as_operand},
     typing::{
-        Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, display_length, result::byte_length,
-        text_of_length,
+        Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
     },
 };
 use muster_types::{
@@ -103,10 +102,11 @@ impl Binder<'_> {
             DataType::Datetime(fsp) => SqlType::DateTime { fsp: fraction(*fsp)? },
             DataType::Time(fsp, ast::TimezoneInfo::None) => SqlType::Time { fsp: fraction(*fsp)? },
             DataType::Char(length) | DataType::Character(length) => match length {
-                None => text_of_length(display_length(item.ty) as u64, default()),
+                None => text_of_length(self.text_length(item).into(), default()),
                 Some(CharacterLength::IntegerLength { length, .. }) => text_of_length(*length, default()),
                 Some(CharacterLength::Max) => return Err(SqlError::syntax(to, 1)),
             },
+            DataType::Binary(None) if item.ty.is_integer() => bytes_of_length(self.text_length(item).into()),
             DataType::Binary(None) => bytes_of_length(byte_length(item.ty).into()),
             // Shorter values are filled up with zeros.
             DataType::Binary(Some(length)) => match u32::try_from(*length) {
@@ -117,7 +117,7 @@ impl Binder<'_> {
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => SqlType::Year,
             DataType::Custom(name, length) if name.to_string().eq_ignore_ascii_case("nchar") => {
                 let length = match &length[..] {
-                    [] => display_length(item.ty).into(),
+                    [] => self.text_length(item).into(),
                     [length] => length.parse().map_err(|_| SqlError::syntax(to, 1))?,
                     _ => return Err(SqlError::syntax(to, 1)),
                 };

@@ -234,7 +234,7 @@ impl Binder<'_> {
             "CRC32" => {
                 let item = self.expr(args[0], cx)?;
                 let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
-                Ok(call(F::Crc32, vec![arg], SqlType::Int { width: IntWidth::Int, unsigned: true }))
+                Ok(call(F::Crc32, vec![arg], SqlType::BIGINT_UNSIGNED))
             }
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
@@ -257,7 +257,7 @@ impl Binder<'_> {
             "BENCHMARK" => {
                 let mut items = self.items(args, cx)?;
                 let count = self.convert(items.remove(0), SqlType::BIGINT);
-                Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::INT))
+                Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::BIGINT))
             }
             _ => {
                 let items = self.items(args, cx)?;

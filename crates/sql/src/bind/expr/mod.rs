@@ -314,7 +314,7 @@ fn row_parts(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 }
 
 /// Arguments that are nothing but expressions.
-fn plain_args(function: &ast::Function) -> Result<Vec<&ast::Expr>> {
+pub(super) fn plain_args(function: &ast::Function) -> Result<Vec<&ast::Expr>> {
     let FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
     if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
         return Err(SqlError::syntax(function.name.to_string(), 1));

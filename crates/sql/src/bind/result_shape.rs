@@ -1,0 +1,441 @@
+//! What clients are told of a select item where the type of its values does not say it (MySQL: `Item::max_length`,
+//! `decimals` and `m_nullable`): the lengths of literals, variables and what the session answers, and functions that
+//! MySQL takes for nullable whatever their arguments are.
+
+use super::{binder::Binder, expr::plain_args};
+use crate::{
+    VariableScope,
+    typing::{Item, length, text_of_length},
+};
+use muster_algebra::{
+    AggregateCall, AggregateFunction, ArithmeticOp, ColId, ColumnOrigin, Expr, ResultShape, ScalarFunction,
+};
+use muster_types::{BytesKind, SqlType, TextKind, Value};
+use sqlparser::ast::{self, BinaryOperator, DataType, UnaryOperator};
+
+/// Characters of an integer of which nothing is known.
+const INTEGER: u32 = 21;
+/// Characters of an account: a name of 32, `@`, a host of 255.
+const ACCOUNT: u32 = 288;
+/// Characters of the name of a database.
+const DATABASE: u32 = 34;
+/// Characters of the name of a character set or collation.
+const CHARSET: u32 = 64;
+/// Characters of a system variable that is a text.
+const VARIABLE: u32 = 21_845;
+/// Bytes of a user variable that is NULL.
+const USER_VARIABLE: u32 = 65_532;
+/// Bytes of the longest text that is declared as MEDIUMTEXT.
+const MEDIUM: u32 = 1 << 24;
+/// Characters of a double in a column of a table, and of a computed one.
+const STORED_DOUBLE: u32 = 22;
+const COMPUTED_DOUBLE: u32 = 23;
+
+/// Functions whose result MySQL declares as nullable, whatever their arguments are.
+const NULLABLE: &[&str] = &[
+    "CHAR",
+    "DATE",
+    "DAY",
+    "DAYOFMONTH",
+    "HEX",
+    "HOUR",
+    "LCASE",
+    "LOWER",
+    "LTRIM",
+    "MD5",
+    "MICROSECOND",
+    "MID",
+    "MINUTE",
+    "MONTH",
+    "NAME_CONST",
+    "QUARTER",
+    "RTRIM",
+    "SECOND",
+    "SHA",
+    "SHA1",
+    "SHA2",
+    "SUBSTR",
+    "SUBSTRING",
+    "TIME",
+    "TO_BASE64",
+    "TRIM",
+    "UCASE",
+    "UPPER",
+    "YEAR",
+];
+/// Functions whose result MySQL declares as nullable if an argument is.
+const NULLABLE_AS_ARGUMENTS: &[&str] = &["FROM_DAYS", "MAKE_SET", "STRCMP"];
+/// Functions that move a date: of a text they give a CHAR.
+const MOVES: &[&str] = &["ADDDATE", "ADDTIME", "DATE_ADD", "DATE_SUB", "SUBDATE", "SUBTIME", "TIMESTAMPADD"];
+
+fn of_length(length: u32) -> ResultShape {
+    ResultShape { length: Some(length), ..ResultShape::default() }
+}
+
+fn nullable() -> ResultShape {
+    ResultShape { nullable: Some(true), ..ResultShape::default() }
+}
+
+impl Binder<'_> {
+    /// The shape of a select item, by how it is written.
+    pub(super) fn result_shape(&self, written: &ast::Expr, item: &Item) -> ResultShape {
+        use ast::Expr as E;
+        match written {
+            E::Nested(inner) => self.result_shape(inner, item),
+            E::Value(value) => literal(&value.value, item),
+            E::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
+                E::Value(value) if matches!(item.ty, SqlType::Decimal { .. }) => literal(&value.value, item),
+                _ => ResultShape::default(),
+            },
+            E::Identifier(name) => self.variable(&[name], item),
+            E::CompoundIdentifier(names) => self.variable(&names.iter().collect::<Vec<_>>(), item),
+            E::Cast { .. } | E::Convert { .. } => cast(item),
+            E::Collate { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
+            E::Trim { .. } | E::Extract { .. } => nullable(),
+            E::Substring { substring_from, substring_for, .. } => {
+                let length = self.substring(item, substring_from.as_deref(), substring_for.as_deref());
+                ResultShape { length, ..nullable() }
+            }
+            E::BinaryOp { left, right, .. } if is_interval(left) || is_interval(right) => moved(item),
+            E::BinaryOp { .. } => match integer_length(written) {
+                Some(length) if item.ty.is_integer() && item.as_literal().is_some() => of_length(length),
+                _ => ResultShape::default(),
+            },
+            E::Function(function) => match plain_args(function) {
+                Ok(args) => self.function_shape(&function.name.to_string().to_ascii_uppercase(), &args, item),
+                Err(_) => ResultShape::default(),
+            },
+            _ => ResultShape::default(),
+        }
+    }
+
+    fn function_shape(&self, name: &str, args: &[&ast::Expr], item: &Item) -> ResultShape {
+        let fraction = match item.ty {
+            SqlType::Time { fsp: fsp @ 1.. } => u32::from(fsp) + 1,
+            _ => 0,
+        };
+        match name {
+            "USER" | "SESSION_USER" | "SYSTEM_USER" | "CURRENT_USER" => {
+                ResultShape { length: Some(ACCOUNT), ..nullable() }
+            }
+            "DATABASE" | "SCHEMA" => ResultShape { length: Some(DATABASE), ..nullable() },
+            "CHARSET" | "COLLATION" => ResultShape { length: Some(CHARSET), ..nullable() },
+            "LAST_INSERT_ID" => ResultShape { nullable: Some(false), ..of_length(INTEGER) },
+            "FOUND_ROWS" | "ROW_COUNT" | "CONNECTION_ID" => of_length(INTEGER),
+            "UNIX_TIMESTAMP" if args.is_empty() => of_length(INTEGER),
+            "PS_CURRENT_THREAD_ID" => ResultShape { length: Some(INTEGER), ..nullable() },
+            "PI" => of_length(8),
+            "MICROSECOND" => ResultShape { length: Some(INTEGER), ..nullable() },
+            "CURTIME" | "CURRENT_TIME" | "UTC_TIME" => of_length(8 + fraction),
+            "COERCIBILITY" | "BIT_LENGTH" => of_length(10),
+            "GET_LOCK" | "RELEASE_LOCK" | "IS_FREE_LOCK" | "BENCHMARK" => of_length(1),
+            "SLEEP" | "RELEASE_ALL_LOCKS" => ResultShape { nullable: Some(false), ..ResultShape::default() },
+            "REGEXP_REPLACE" | "UNCOMPRESS" => of_length(MEDIUM),
+            "WEIGHT_STRING" => match (item.ty, self.first_argument(item)) {
+                (SqlType::Bytes { length, .. }, Some(SqlType::Text { .. })) => of_length(length.saturating_mul(2)),
+                _ => ResultShape::default(),
+            },
+            "AES_DECRYPT" => match self.first_argument(item) {
+                Some(SqlType::Text { length, .. }) => of_length(length),
+                _ => ResultShape::default(),
+            },
+            "REPEAT" | "SPACE" | "LPAD" | "RPAD" => match item.ty {
+                SqlType::Text { length: u32::MAX, .. } => of_length(MEDIUM * 4),
+                SqlType::Bytes { length: u32::MAX, .. } => of_length(MEDIUM),
+                _ => ResultShape::default(),
+            },
+            "REPLACE" => ResultShape { length: replaced(item, self), ..ResultShape::default() },
+            "SUBSTRING" | "SUBSTR" | "MID" => {
+                let length = self.substring(item, args.get(1).copied(), args.get(2).copied());
+                ResultShape { length, ..nullable() }
+            }
+            _ if MOVES.contains(&name) => moved(item),
+            _ if NULLABLE_AS_ARGUMENTS.contains(&name) => {
+                let mut null = false;
+                item.expr.visit(&mut |e| {
+                    null |= match e {
+                        Expr::Column(_) | Expr::Literal { .. } => self.nullable(e),
+                        _ => false,
+                    }
+                });
+                ResultShape { nullable: Some(null), ..ResultShape::default() }
+            }
+            _ if NULLABLE.contains(&name) => nullable(),
+            _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+        }
+    }
+
+    /// The type of a call's first argument.
+    fn first_argument(&self, item: &Item) -> Option<SqlType> {
+        let Expr::Call { args, .. } = &item.expr else { return None };
+        args.first().map(|arg| self.type_of(arg))
+    }
+
+    /// `@x`, `@@x`; nothing for a column.
+    fn variable(&self, names: &[&ast::Ident], item: &Item) -> ResultShape {
+        let texts: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+        if names[0].quote_style.is_some() {
+            return ResultShape::default();
+        }
+        let Some(first) = texts[0].strip_prefix("@@") else {
+            let is_null = texts[0].starts_with('@') && item.ty == SqlType::Null;
+            let ty = SqlType::Bytes { kind: BytesKind::VarBinary, length: USER_VARIABLE };
+            return ResultShape { ty: is_null.then_some(ty), ..ResultShape::default() };
+        };
+        let (scope, name) = match (first.to_ascii_lowercase().as_str(), &texts[1..]) {
+            ("global", rest @ [_, ..]) => (Some(VariableScope::Global), rest.join(".")),
+            ("session" | "local", rest @ [_, ..]) => (Some(VariableScope::Session), rest.join(".")),
+            (_, rest) => (None, [&[first], rest].concat().join(".")),
+        };
+        match self.env.session.system_variable(scope, &name.to_ascii_lowercase()) {
+            Ok(_) if self.env.session.is_switch(&name) => ResultShape { length: Some(1), ..nullable() },
+            Ok(Value::Text(_)) => ResultShape { length: Some(VARIABLE), ..nullable() },
+            Ok(Value::Int(_) | Value::UInt(_)) => ResultShape { length: Some(INTEGER), unsigned: true, ..nullable() },
+            _ => nullable(),
+        }
+    }
+
+    /// Characters of SUBSTRING from a constant position on.
+    fn substring(&self, item: &Item, from: Option<&ast::Expr>, count: Option<&ast::Expr>) -> Option<u32> {
+        let Expr::Call { function: ScalarFunction::Substring, args, .. } = &item.expr else { return None };
+        let length = match self.type_of(args.first()?) {
+            SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+            _ => return None,
+        };
+        let start = constant(from?)?;
+        let distance = u32::try_from(start.unsigned_abs()).unwrap_or(u32::MAX);
+        let rest = match start {
+            ..0 => length.min(distance),
+            0 => return None,
+            _ => length.saturating_sub(distance - 1),
+        };
+        match count {
+            None => Some(rest),
+            Some(count) => Some(rest.min(u32::try_from(constant(count)?).unwrap_or(0))),
+        }
+    }
+
+    /// Characters of a double that is one of several values, or the smallest or largest of a column's.
+    pub(super) fn double_of(&self, expr: &Expr) -> Option<u32> {
+        if self.type_of(expr) != SqlType::Double {
+            return None;
+        }
+        let chosen: Vec<&Expr> = match expr {
+            Expr::Case { branches, otherwise, .. } => {
+                branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).collect()
+            }
+            Expr::Call {
+                function: ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least,
+                args,
+                ..
+            } => args.iter().collect(),
+            _ => return None,
+        };
+        chosen.into_iter().map(|expr| self.number_length(expr)).max()
+    }
+
+    /// Characters of a number that becomes a double.
+    pub(super) fn number_length(&self, expr: &Expr) -> u32 {
+        match expr {
+            Expr::Literal { value: Value::Null, .. } => 0,
+            Expr::Column(id) if self.columns.get(*id).origin.is_some() => match self.type_of(expr) {
+                SqlType::Double => STORED_DOUBLE,
+                ty => crate::typing::display_length(ty),
+            },
+            Expr::Column(id) if self.type_of(expr) == SqlType::Double => {
+                self.columns.shape(*id).length.unwrap_or(COMPUTED_DOUBLE)
+            }
+            Expr::Cast { arg, .. } if self.type_of(arg).is_numeric() => self.number_length(arg),
+            _ => length::of_integer(expr, &self.columns).unwrap_or(COMPUTED_DOUBLE),
+        }
+    }
+
+    /// The shape of MIN and MAX, of type `ty`: of an ENUM or SET they are a CHAR.
+    pub(super) fn extreme_shape(&self, call: &AggregateCall, ty: SqlType) -> ResultShape {
+        let (AggregateFunction::Min | AggregateFunction::Max, [arg]) = (&call.function, &call.args[..]) else {
+            return ResultShape::default();
+        };
+        let source = match arg {
+            Expr::Cast { arg, .. } => self.type_of(arg),
+            _ => SqlType::Null,
+        };
+        match (source, ty) {
+            (SqlType::Enum(_) | SqlType::Set(_), SqlType::Text { length, collation, .. }) => {
+                let ty = Some(SqlType::Text { kind: TextKind::Char, length, collation });
+                ResultShape { ty, ..ResultShape::default() }
+            }
+            (_, SqlType::Double) => of_length(self.number_length(arg)),
+            _ => ResultShape::default(),
+        }
+    }
+
+    /// Says that a column is one of a temporary table, as UNION makes it, of the columns of these inputs.
+    pub(super) fn set_stored(&mut self, id: ColId, name: &str, inputs: &[ColId]) {
+        let ty = self.columns.ty(id);
+        let whole = |input: &ColId| {
+            let ty = self.columns.ty(*input);
+            match ty {
+                SqlType::Null => 0,
+                SqlType::Int { .. } | SqlType::Bool => {
+                    let length = length::of_integer(&Expr::Column(*input), &self.columns).unwrap_or(INTEGER);
+                    length.saturating_sub(!ty.is_unsigned() as u32).max(1)
+                }
+                _ => ty.decimal_digits().map_or(0, |(precision, scale)| u32::from(precision - scale)),
+            }
+        };
+        let length = match ty {
+            SqlType::Int { .. } => {
+                let of = |input: &ColId| length::of_integer(&Expr::Column(*input), &self.columns);
+                inputs.iter().filter_map(of).max()
+            }
+            SqlType::Decimal { scale, .. } => {
+                let digits = inputs.iter().map(whole).max().unwrap_or(1) + u32::from(scale);
+                Some(digits + 1 + u32::from(scale > 0))
+            }
+            SqlType::Double => inputs.iter().map(|input| self.number_length(&Expr::Column(*input))).max(),
+            _ => None,
+        };
+        if ty.is_integer() {
+            self.columns.set_length(id, length);
+        }
+        self.columns.set_shape(id, ResultShape { length, stored: true, ..ResultShape::default() });
+        self.columns.set_shown_origin(id, unnamed(name));
+    }
+
+    /// Names the columns of a derived table for clients, as `stored` ones of a temporary table or as what they are.
+    pub(super) fn set_derived(&mut self, columns: &[(ColId, String)], alias: &str, stored: bool) {
+        for (id, name) in columns {
+            let origin = self.columns.shown_origin(*id).or(self.columns.get(*id).origin.as_ref()).cloned();
+            let origin = origin.unwrap_or_else(|| unnamed(name));
+            let shown = ColumnOrigin { alias: alias.to_owned(), column: name.clone(), ..origin };
+            self.columns.set_shown_origin(*id, shown);
+            if stored {
+                let shape = self.columns.shape(*id);
+                self.columns.set_shape(*id, ResultShape { stored, ..shape });
+            }
+        }
+    }
+}
+
+/// The origin of a column of no table.
+fn unnamed(name: &str) -> ColumnOrigin {
+    ColumnOrigin { database: String::new(), table: String::new(), alias: String::new(), column: name.to_owned() }
+}
+
+/// The shape of a literal.
+fn literal(value: &ast::Value, item: &Item) -> ResultShape {
+    use ast::Value as V;
+    match (value, item.ty) {
+        (V::Boolean(_), _) => of_length(1),
+        (V::Number(digits, _), SqlType::Double) => of_length(digits.chars().count() as u32),
+        (V::Number(digits, _), SqlType::Decimal { precision, .. }) if digits.starts_with("0.") => {
+            // The zero counts, beside sign and point.
+            of_length(u32::from(precision) + 3)
+        }
+        (V::Number(digits, _), SqlType::Int { unsigned: true, .. }) => of_length(digits.chars().count() as u32),
+        (V::HexStringLiteral(_), _) => ResultShape { decimals: Some(0), unsigned: true, ..ResultShape::default() },
+        (V::SingleQuotedByteStringLiteral(_) | V::DoubleQuotedByteStringLiteral(_), _) => {
+            ResultShape { decimals: Some(0), ..ResultShape::default() }
+        }
+        _ => ResultShape::default(),
+    }
+}
+
+/// The shape of CAST and CONVERT.
+fn cast(item: &Item) -> ResultShape {
+    match item.ty {
+        SqlType::Int { .. } => of_length(INTEGER),
+        SqlType::Float => of_length(COMPUTED_DOUBLE),
+        SqlType::Bytes { kind: BytesKind::Binary, length } => {
+            ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::VarBinary, length }), ..nullable() }
+        }
+        SqlType::Text { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
+        SqlType::Bytes { .. } => nullable(),
+        ty if ty.is_temporal() => nullable(),
+        _ => ResultShape::default(),
+    }
+}
+
+/// The type that a conversion of a CHAR or TEXT column gives: it follows from the length, whose bytes are counted
+/// again.
+fn of_kept_length(item: &Item) -> Option<SqlType> {
+    match item.ty {
+        SqlType::Text { kind: TextKind::VarChar, .. } => None,
+        SqlType::Text { length, collation, .. } => Some(text_of_length(length.into(), collation)),
+        _ => None,
+    }
+}
+
+/// The shape of a date that was moved.
+fn moved(item: &Item) -> ResultShape {
+    let ty = match item.ty {
+        SqlType::Text { length, collation, .. } => Some(SqlType::Text { kind: TextKind::Char, length, collation }),
+        _ => None,
+    };
+    ResultShape { ty, ..nullable() }
+}
+
+/// Characters of REPLACE: MySQL takes each character of the text for one that is replaced.
+fn replaced(item: &Item, binder: &Binder) -> Option<u32> {
+    let Expr::Call { function: ScalarFunction::Replace, args, .. } = &item.expr else { return None };
+    let length = |arg: &Expr| match binder.type_of(arg) {
+        SqlType::Text { length, .. } => Some(length),
+        _ => None,
+    };
+    let (text, to) = (length(args.first()?)?, length(args.get(2)?)?);
+    Some(text.max(text.saturating_mul(to.saturating_sub(1))))
+}
+
+fn is_interval(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Interval(_))
+}
+
+/// An integer that is written in the statement.
+fn constant(expr: &ast::Expr) -> Option<i64> {
+    match expr {
+        ast::Expr::Nested(inner) => constant(inner),
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        ast::Expr::UnaryOp { op: UnaryOperator::Minus, expr } => constant(expr)?.checked_neg(),
+        _ => None,
+    }
+}
+
+/// Characters of the integer that arithmetic on literals gives, sign included.
+fn integer_length(expr: &ast::Expr) -> Option<u32> {
+    use ast::Expr as E;
+    let op = |op: &BinaryOperator| match op {
+        BinaryOperator::Plus => Some(ArithmeticOp::Add),
+        BinaryOperator::Minus => Some(ArithmeticOp::Sub),
+        BinaryOperator::Multiply => Some(ArithmeticOp::Mul),
+        _ => None,
+    };
+    match expr {
+        E::Nested(inner) => integer_length(inner),
+        E::Value(value) => match &value.value {
+            ast::Value::Boolean(_) => Some(1),
+            ast::Value::Number(digits, _) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                Some(digits.trim_start_matches('0').len().max(1) as u32 + 1)
+            }
+            _ => None,
+        },
+        E::UnaryOp { op: UnaryOperator::Minus, expr } => integer_length(expr),
+        E::TypedString(typed) => match typed.data_type {
+            DataType::Date => Some(length::of_column(SqlType::Date)),
+            DataType::Time(..) => Some(length::of_column(SqlType::Time { fsp: 0 })),
+            _ => Some(length::of_column(SqlType::DateTime { fsp: 0 })),
+        },
+        E::BinaryOp { left, op: sign, right } => {
+            let digits = |expr| integer_length(expr).map(|length| length.saturating_sub(1).max(1));
+            let (left, right) = (digits(left)?, digits(right)?);
+            let digits = match op(sign)? {
+                ArithmeticOp::Mul => left + right,
+                _ => left.max(right) + 1,
+            };
+            Some((digits + 1).min(INTEGER))
+        }
+        _ => None,
+    }
+}
