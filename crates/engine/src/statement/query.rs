@@ -223,6 +223,8 @@ pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &Sta
         }
         if let Some(shown) = columns.shown_origin(*id) {
             name_origin(&mut info, shown);
+            // A column of a UNION is described as one of a table.
+            info.computed &= !shown.alias.is_empty() || shown.column.is_empty();
         }
         info
     };

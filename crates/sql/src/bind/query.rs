@@ -6,7 +6,7 @@ use super::{
     scope::{Clause, Cte, FromClause, Names, Relation, Scope},
 };
 use crate::typing::{Item, result};
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
+use muster_algebra::{ColId, ColumnOrigin, CompareOp, Expr, JoinKind, Rel, SortKey};
 use muster_types::{Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
@@ -113,8 +113,11 @@ impl Binder<'_> {
             1 => groups.remove(0),
             _ => self.union_of(groups, &types, &names),
         };
-        for (id, decimals) in columns.iter().zip(decimals) {
+        for ((id, decimals), name) in columns.iter().zip(decimals).zip(&names) {
             self.columns.set_decimals(*id, decimals);
+            // MySQL's rows of a UNION are those of a table without a name.
+            let [database, table, alias] = [const { String::new() }; 3];
+            self.columns.set_shown_origin(*id, ColumnOrigin { database, table, alias, column: name.name.clone() });
         }
         let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
         Ok(BoundQuery { rel, outputs })
