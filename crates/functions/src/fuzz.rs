@@ -44,12 +44,12 @@ fn two_texts(bytes: &[u8]) -> (String, String) {
 /// Reads a text by a format, and writes what it is, and a fixed moment, by the same format.
 pub fn date_formats(bytes: &[u8]) {
     let (format, text) = two_texts(bytes);
-    let format = Value::Text(format.into());
+    let format = Value::Text(format);
     let modes = Value::Int(DateModes::DEFAULT.bits());
     let names = Value::Text("de_DE".into());
     let read = call("STR_TO_DATE", std::slice::from_ref(&modes), &[Value::Text(text.as_str().into()), format.clone()]);
     let fixed = Value::DateTime(read_datetime("2024-02-29 23:59:59.5").and_then(|r| r.moment.datetime()).unwrap_or(0));
-    for moment in read.into_iter().chain([fixed, Value::Text(text.into())]) {
+    for moment in read.into_iter().chain([fixed, Value::Text(text)]) {
         let written = call("DATE_FORMAT", &[modes.clone(), names.clone()], &[moment.clone(), format.clone()]);
         if let Some(Value::Text(written)) = written {
             assert!(written.len() <= TEXT_BYTES_MAX);
@@ -61,7 +61,7 @@ pub fn date_formats(bytes: &[u8]) {
 /// Looks for a pattern in a text: what is found, its place, and whether something is, agree.
 pub fn regular_expressions(bytes: &[u8]) {
     let (pattern, text) = two_texts(bytes);
-    let args = [Value::Text(text.into()), Value::Text(pattern.into())];
+    let args = [Value::Text(text), Value::Text(pattern)];
     let is_found = call("REGEXP_LIKE", &[], &args);
     let place = call("REGEXP_INSTR", &[], &args);
     let found = call("REGEXP_SUBSTR", &[], &args);
