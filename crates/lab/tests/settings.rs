@@ -18,28 +18,39 @@ impl LoadObserver for Quiet {
     fn table_finished(&self, _: &DataTable, _: u64) {}
 }
 
+/// Runs until a crash takes what it may.
+const ATTEMPTS: u64 = 5;
+
 fn crashes() -> SimulatedCrashes {
     SimulatedCrashes { moments: 2, disks: 8, threads: 4, seed: 1, observer: Box::new(Quiet) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unsafe_settings_lose_and_safe_ones_do_not() {
-    let crashes = crashes();
+    let mut crashes = crashes();
     let loaded = LoadedDisk::load(&crashes).await.expect("the tables load");
     let durability = Comparison::find("durability").expect("a comparison there is");
     for (name, loses, tears) in
         [("default", false, false), ("commit waits for nothing", true, false), ("no doublewrite", false, true)]
     {
         let variant = durability.variants.iter().find(|variant| variant.name == name).expect("a variant there is");
-        let reports = loaded.crashes(variant, &crashes).await.expect("the mix runs");
-        let [killed, cut] = reports.as_slice() else { panic!("{reports:?}") };
-        assert_eq!((killed.kind, cut.kind), (CrashKind::KilledSimulated, CrashKind::PowerCut));
-        assert_eq!((killed.crashes, cut.crashes), (2, 18));
-        assert!(killed.acknowledged > 0, "{name}: {killed:?}");
-        assert_eq!((killed.unusable, killed.inconsistent, cut.inconsistent), (0, 0, 0), "{name}: {reports:?}");
-        assert_eq!(cut.lost > 0, loses, "{name}: {cut:?}");
-        assert_eq!(cut.unusable > 0, tears, "{name}: {cut:?}");
-        assert!(loses || killed.lost == 0, "{name}: {killed:?}");
+        // A slow machine may have acknowledged nothing in the last moment before a cut.
+        let mut met = false;
+        for seed in 1..=ATTEMPTS {
+            crashes.seed = seed;
+            let reports = loaded.crashes(variant, &crashes).await.expect("the mix runs");
+            let [killed, cut] = reports.as_slice() else { panic!("{reports:?}") };
+            assert_eq!((killed.kind, cut.kind), (CrashKind::KilledSimulated, CrashKind::PowerCut));
+            assert_eq!((killed.crashes, cut.crashes), (2, 18));
+            assert_eq!((killed.unusable, killed.inconsistent, cut.inconsistent), (0, 0, 0), "{name}: {reports:?}");
+            assert!(loses || killed.lost + cut.lost == 0, "{name}: {reports:?}");
+            assert!(tears || cut.unusable == 0, "{name}: {reports:?}");
+            met = killed.acknowledged > 0 && (cut.lost > 0) == loses && (cut.unusable > 0) == tears;
+            if met {
+                break;
+            }
+        }
+        assert!(met, "{name}");
     }
 }
 
