@@ -152,6 +152,7 @@ files! {
     access_paths
     accounts
     as_mysql
+    as_mysql_arguments
     autoinc
     charsets
     coercibility

@@ -8,7 +8,6 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
-    store::text::printable,
     temporal::{ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
@@ -63,12 +62,14 @@ impl Binder<'_> {
     /// BETWEEN, IN and CASE it is a value like others.
     fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
         let (l, r) = (compared(l), compared(r));
-        if l.ty.is_text() && r.ty.is_text() {
+        if is_string(&l) && is_string(&r) && (l.ty.is_text() || r.ty.is_text()) {
             let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
-            return Ok((self.convert_to_text(l, collation), self.convert_to_text(r, collation)));
+            if collation != Collation::Binary {
+                return Ok((self.text_or_bytes(l, collation)?, self.text_or_bytes(r, collation)?));
+            }
         }
         let types = (l.ty, r.ty);
-        let (l, r) = (bytes_as_text(l, types.1)?, bytes_as_text(r, types.0)?);
+        let (l, r) = (bytes_as_text(l, types.1), bytes_as_text(r, types.0));
         let (l, r) = match (l.ty.is_numeric(), r.ty.is_numeric()) {
             (true, _) => (l, bytes_as_number(r)),
             (_, true) => (bytes_as_number(l), r),
@@ -289,24 +290,16 @@ impl Binder<'_> {
         }))
     }
 
-    /// The strings among the items as byte strings if one of them is, else all under the collation that decides over
-    /// them. Error 1267 when none does.
+    /// The strings among the items under the collation that decides over them, or as byte strings if that is `binary`.
+    /// Errors: 1267 when none does; 3854 for a constant byte string that becomes a text and is none.
     fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
         let strings: Vec<&Item> = items.iter().filter(|i| is_string(i)).collect();
-        let bytes = strings
-            .iter()
-            .find(|i| i.ty.is_bytes())
-            .map(|first| strings.iter().fold(first.ty, |widest, i| comparison::comparison_type(widest, i.ty)));
         // The value that BETWEEN tests is there twice.
         let mut deciding = strings.clone();
         deciding.dedup();
         let (collation, _) = collation::aggregate(&deciding, self.default_collation(), operation)?;
-        let alike = |item: Item| match (is_string(&item), bytes) {
-            (false, _) => item,
-            (true, Some(ty)) => self.convert(item, ty),
-            (true, None) => self.convert_to_text(item, collation),
-        };
-        Ok(items.into_iter().map(alike).collect())
+        let alike = |item: Item| if is_string(&item) { self.text_or_bytes(item, collation) } else { Ok(item) };
+        items.into_iter().map(alike).collect()
     }
 
     pub fn any_all(
@@ -360,8 +353,11 @@ impl Binder<'_> {
         };
         let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
         let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
-        let arg = Box::new(self.convert_to_text(arg, collation).expr);
-        let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
+        let mut as_text = |item: Item| match collation {
+            Collation::Binary => Ok(self.convert_to_text(item, collation)),
+            _ => self.text_or_bytes(item, collation),
+        };
+        let (arg, pattern) = (Box::new(as_text(arg)?.expr), Box::new(as_text(pattern)?.expr));
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
     }
 }
@@ -411,21 +407,17 @@ fn is_string(item: &Item) -> bool {
     item.ty.is_text() || item.ty.is_bytes()
 }
 
-/// A hexadecimal or bit literal next to a date is a text. Error 3854 for one next to text that is no text itself.
-fn bytes_as_text(item: Item, other: SqlType) -> Result<Item> {
-    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal) else { return Ok(item) };
+/// A hexadecimal or bit literal next to a date is a text.
+fn bytes_as_text(item: Item, other: SqlType) -> Item {
+    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal && other.is_temporal()) else {
+        return item;
+    };
     match String::from_utf8(bytes.clone()) {
-        Ok(text) if other.is_temporal() => {
+        Ok(text) => {
             let ty = SqlType::varchar(text.chars().count() as u32, Collation::DEFAULT);
-            Ok(Item::literal(Value::Text(text), ty))
+            Item::literal(Value::Text(text), ty)
         }
-        Err(_) if other.is_text() => {
-            let shown = printable(bytes);
-            let charset = other.collation().map_or("utf8mb4", |collation| collation.charset());
-            let message = format!("Cannot convert string '{shown}' from binary to {charset}");
-            Err(SqlError::new(ErrorCode::CannotConvertString, message))
-        }
-        _ => Ok(item),
+        Err(_) => item,
     }
 }
 
