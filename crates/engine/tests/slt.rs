@@ -153,6 +153,7 @@ files! {
     accounts
     as_mysql
     as_mysql_arguments
+    as_mysql_comparisons
     autoinc
     charsets
     coercibility

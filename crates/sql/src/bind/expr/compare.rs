@@ -8,6 +8,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    store::text::printable,
     temporal::{ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
@@ -62,6 +63,25 @@ impl Binder<'_> {
     /// BETWEEN, IN and CASE it is a value like others.
     fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
         let (l, r) = (compared(l), compared(r));
+        if let Some(constant) = self.constant_beside_column(&l, &r) {
+            return Ok((l, constant));
+        }
+        if let Some(constant) = self.constant_beside_column(&r, &l) {
+            return Ok((constant, r));
+        }
+        self.comparable_as_it_is(l, r, operation, refuses)
+    }
+
+    /// The same for a constant that is not first stored in the column next to it.
+    pub(super) fn comparable_as_it_is(
+        &mut self,
+        l: Item,
+        r: Item,
+        operation: &str,
+        refuses: bool,
+    ) -> Result<(Item, Item)> {
+        let r = self.time_as_text(r, &l);
+        let l = self.time_as_text(l, &r);
         if is_string(&l) && is_string(&r) && (l.ty.is_text() || r.ty.is_text()) {
             let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
             if collation != Collation::Binary {
@@ -86,19 +106,52 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
+    /// A TIME next to a text is compared as a text.
+    pub(super) fn time_as_text(&mut self, item: Item, other: &Item) -> Item {
+        match (item.ty, is_string(other)) {
+            (SqlType::Time { .. }, true) => self.convert_to_text(item, self.default_collation()),
+            _ => item,
+        }
+    }
+
+    /// A constant next to a column of dates or times as the value that the column would store (MySQL:
+    /// `convert_constant_item`): a number next to dates, anything next to times. `None`, with warning 1292, for what it
+    /// would not store, which is compared in another way.
+    pub(super) fn constant_beside_column(&mut self, column: &Item, constant: &Item) -> Option<Item> {
+        let Expr::Column(id) = column.expr else { return None };
+        // An aggregate of the same query is no column that stores.
+        self.columns.get(id).origin.as_ref()?;
+        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
+        let is_time = matches!(column.ty, SqlType::Time { .. });
+        if !is_time && !(column.ty.is_temporal() && constant.ty.is_numeric()) {
+            return None;
+        }
+        let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
+        if stored.warns {
+            let name = &self.columns.get(id).name;
+            let shown = printable(value.to_text(constant.ty.fsp()).unwrap_or_default().as_bytes());
+            let what = comparison::moment_name(column.ty);
+            self.warn(
+                ErrorCode::TruncatedWrongValue,
+                format!("Incorrect {what} value: '{shown}' for column '{name}' at row 1"),
+            );
+        }
+        stored.value.map(|value| Item::literal(value, column.ty))
+    }
+
     /// The value in the type that it is compared in. A text that is no date is the zero date.
     pub(super) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
-        self.moment_or(item, ty, datetime_of(ZERO_DATE, 0))
+        self.moment_or(item, ty, Value::DateTime(datetime_of(ZERO_DATE, 0)))
     }
 
     /// The value in the type that it is compared in, or another moment for a value that is none.
-    pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: i64) -> Item {
-        let zero = || Expr::literal(Value::DateTime(instead), ty);
-        if item.ty.is_temporal()
-            || item.ty == SqlType::Null
-            || !matches!(ty, SqlType::DateTime { .. })
-            || item.expr.has_subquery()
-        {
+    pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: Value) -> Item {
+        let zero = || Expr::literal(instead.clone(), ty);
+        let is_moment = matches!(
+            (ty, &instead),
+            (SqlType::DateTime { .. }, Value::DateTime(_)) | (SqlType::Time { .. }, Value::Time(_))
+        );
+        if item.ty.is_temporal() || item.ty == SqlType::Null || !is_moment || item.expr.has_subquery() {
             return self.convert(item, ty);
         }
         if let Some(value) = item.as_literal() {
@@ -118,6 +171,10 @@ impl Binder<'_> {
         let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
             return Ok(None);
         };
+        // A number next to a date that is no column is compared as a number.
+        if ty.is_temporal() && !item.ty.is_text() && !item.ty.is_temporal() {
+            return Ok(None);
+        }
         if comparison::adapts(other) && !(ty.is_temporal() && item.ty.is_text()) {
             return Ok(None);
         }
@@ -126,7 +183,7 @@ impl Binder<'_> {
         }
         match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
             Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
-            Err(_) if !refuses || matches!(ty, SqlType::Time { .. }) => Ok(None),
+            Err(_) if !refuses => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -178,54 +235,8 @@ impl Binder<'_> {
         }
     }
 
-    pub fn in_list(
-        &mut self,
-        expr: &ast::Expr,
-        list: &[ast::Expr],
-        negated: bool,
-        cx: &mut ExprContext,
-    ) -> Result<Item> {
-        if let Some(parts) = row_parts(expr) {
-            return self.in_rows(&parts, list, negated, cx);
-        }
-        let mut items = vec![self.expr(expr, cx)?];
-        for e in list {
-            items.push(self.expr(e, cx)?);
-        }
-        if is_string(&items[0]) {
-            items = self.strings_alike(items, " IN ")?;
-        }
-        let arg = items.remove(0);
-        // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
-        let mut left: Option<Item> = None;
-        let mut rights = Vec::with_capacity(items.len());
-        let mut uniform = true;
-        for item in items.iter().cloned() {
-            let (l, r) = self.comparable(arg.clone(), item, " IN ")?;
-            uniform &= left.as_ref().is_none_or(|known| *known == l);
-            left.get_or_insert(l);
-            rights.push(r.expr);
-        }
-        if let (true, Some(left)) = (uniform, left) {
-            return Ok(Item::bool(Expr::InList { arg: Box::new(left.expr), list: rights, negated }));
-        }
-        let mut args = Vec::with_capacity(items.len());
-        for (i, item) in items.into_iter().enumerate() {
-            let left = match i > 0 && arg.expr.has_subquery() {
-                true => {
-                    let again = self.expr(expr, cx)?;
-                    self.convert(again, arg.ty)
-                }
-                false => arg.clone(),
-            };
-            args.push(self.compare_exactly(CompareOp::Eq, left, item)?.expr);
-        }
-        let any = Expr::Logic { op: LogicOp::Or, args };
-        Ok(Item::bool(if negated { not(any) } else { any }))
-    }
-
     /// `(a, b) IN ((1, 2), (3, 4))`.
-    fn in_rows(
+    pub(super) fn in_rows(
         &mut self,
         left: &[&ast::Expr],
         list: &[ast::Expr],
@@ -246,53 +257,9 @@ impl Binder<'_> {
         Ok(Item::bool(if negated { not(any) } else { any }))
     }
 
-    pub fn between(
-        &mut self,
-        expr: &ast::Expr,
-        negated: bool,
-        low: &ast::Expr,
-        high: &ast::Expr,
-        cx: &mut ExprContext,
-    ) -> Result<Item> {
-        let first = self.expr(expr, cx)?;
-        let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
-        let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
-        let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
-        let (at_least, at_most) =
-            if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
-        let args =
-            vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
-        Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
-    }
-
-    /// A tested value (twice) and its two bounds, for one comparison over all (MySQL:
-    /// `Item_func_between::resolve_type`). A text would be another value next to a text than next to a number or a
-    /// date: a number among the bounds makes it a number, else a date a date. What is no text is compared as what it is
-    /// with either bound.
-    fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
-        let items = items.map(compared);
-        if !is_string(&items[0]) {
-            return Ok(items);
-        }
-        let ty = match items.iter().find(|i| i.ty.is_numeric()) {
-            Some(_) => SqlType::Double,
-            None => match items.iter().find(|i| i.ty.is_temporal()) {
-                Some(date) => comparison::comparison_type(date.ty, items[0].ty),
-                None => {
-                    let alike = self.strings_alike(items.into(), "between")?;
-                    return alike.try_into().map_err(|_| SqlError::internal("bounds"));
-                }
-            },
-        };
-        Ok(items.map(|i| match is_string(&i) {
-            true => self.compared_as(if ty == SqlType::Double { bytes_as_number(i) } else { i }, ty),
-            false => i,
-        }))
-    }
-
     /// The strings among the items under the collation that decides over them, or as byte strings if that is `binary`.
     /// Errors: 1267 when none does; 3854 for a constant byte string that becomes a text and is none.
-    fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
+    pub(super) fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
         let strings: Vec<&Item> = items.iter().filter(|i| is_string(i)).collect();
         // The value that BETWEEN tests is there twice.
         let mut deciding = strings.clone();
@@ -403,7 +370,7 @@ fn parts(operand: &ast::Expr, width: usize) -> Result<Vec<Part<'_>>> {
     }
 }
 
-fn is_string(item: &Item) -> bool {
+pub(super) fn is_string(item: &Item) -> bool {
     item.ty.is_text() || item.ty.is_bytes()
 }
 
@@ -422,7 +389,7 @@ fn bytes_as_text(item: Item, other: SqlType) -> Item {
 }
 
 /// A value as comparisons see it: with all digits that it keeps, and a constant expression as its value.
-fn compared(item: Item) -> Item {
+pub(super) fn compared(item: Item) -> Item {
     known(item.unrounded(KEPT_DIGITS))
 }
 

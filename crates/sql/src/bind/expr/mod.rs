@@ -3,7 +3,8 @@
 //! ```text
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
-//!   compare     =, <, IN, BETWEEN, LIKE, rows
+//!   compare     =, <, LIKE, rows
+//!   range       BETWEEN, IN
 //!   numbers     numbers of texts that were made of other values
 //!   tolerance   floating-point numbers of a fixed number of digits
 //!   arithmetic  + - * / DIV %, bits
@@ -31,6 +32,7 @@ mod library;
 pub(crate) mod literal;
 mod name_const;
 mod numbers;
+mod range;
 mod session;
 mod session_call;
 mod temporal;
