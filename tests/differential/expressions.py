@@ -52,6 +52,8 @@ CONSTANTS = {
     "time": TIME_TEXTS + TIMES + ["102030", "-102030", "230322.33"],
 }
 KINDS = list(CONSTANTS)
+KINDS_OF_CONSTANTS = {"integer": INTEGERS, "decimal": DECIMALS, "double": DOUBLES, "text": TEXTS, "hex": HEX, "date text": DATE_TEXTS,
+                      "time text": TIME_TEXTS, "date": DATES, "time": TIMES}
 UNITS = ["MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"]
 PARTED_UNITS = ["SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
                 "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH"]
@@ -204,6 +206,14 @@ def leaves(tree):
     if not children:
         return [template]
     return [leaf for child in children for leaf in leaves(child)]
+
+
+def kind_of(tree):
+    """A word for an operand: the name of a column or of an operation, or the kind of a constant."""
+    template, children = tree
+    if children or template in COLUMNS:
+        return template
+    return next((kind for kind, pool in KINDS_OF_CONSTANTS.items() if template in pool), template)
 
 
 def has_aggregate(tree):

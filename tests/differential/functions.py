@@ -2,12 +2,17 @@
 """Compares random expressions between a Muster server and a MySQL 8.0 server: values, errors, warnings, types and scales.
 
     functions.py MUSTER_PORT MYSQL_SOCKET [--seed N] [--seconds N] [--count N] [--list] [--metadata] [--default-mode]
+                 [--save FILE] [--replay FILE]
+
+Expressions that differ are made as small as they still differ, and shown in groups of what differs, where, and of which types.
 
 Exits with 1 if there is a difference that no class of `known.py` explains. Every class stands in docs/differences.md.
 """
 
 import argparse
 import collections
+import concurrent.futures
+import json
 import math
 import pathlib
 import random
@@ -23,6 +28,8 @@ from pymysql.constants import FIELD_TYPE, FLAG
 BINARY_CHARSET = 63
 TYPES = {code: name.lower() for name, code in vars(FIELD_TYPE).items() if isinstance(code, int)}
 INTEGERS = {FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.LONGLONG}
+STRINGS = {FIELD_TYPE.STRING, FIELD_TYPE.VAR_STRING, FIELD_TYPE.VARCHAR, FIELD_TYPE.TINY_BLOB, FIELD_TYPE.BLOB, FIELD_TYPE.MEDIUM_BLOB,
+           FIELD_TYPE.LONG_BLOB}
 APPROXIMATE = {"float", "double"}
 # A mode is the session's for some hundred expressions at a time.
 MODES = ["DEFAULT"] * 4 + ["''", "'STRICT_ALL_TABLES'", "'ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE'",
@@ -37,7 +44,7 @@ Answer = collections.namedtuple("Answer", "error kind scale metadata rows warnin
 
 
 def connect(**where):
-    connection = pymysql.connect(user="root", charset="utf8mb4", conv={}, autocommit=True, local_infile=True, **where)
+    connection = pymysql.connect(user="root", charset="utf8mb4", conv={}, use_unicode=False, autocommit=True, local_infile=True, **where)
     with connection.cursor() as cursor:
         cursor.execute("SET NAMES utf8mb4")
         cursor.execute(f"SET time_zone = '+00:00', timestamp = {TIMESTAMP}")
@@ -53,6 +60,11 @@ def metadata_of(field):
     return field.length, tuple(flags), field.charsetnr
 
 
+def decoded(cell):
+    """A cell as text; MySQL sends some texts that are no UTF-8."""
+    return cell if cell is None else cell.decode("utf-8", "backslashreplace")
+
+
 def ask(connection, statement):
     with connection.cursor() as cursor:
         try:
@@ -60,11 +72,12 @@ def ask(connection, statement):
         except pymysql.err.MySQLError as error:
             return Answer(error.args, None, None, None, None, None)
         field = cursor._result.fields[-1]
-        rows = [row[-1] for row in cursor.fetchall()]
+        is_bytes = field.charsetnr == BINARY_CHARSET and field.type_code in STRINGS
+        rows = [row[-1] if is_bytes else decoded(row[-1]) for row in cursor.fetchall()]
         n_warnings = cursor._result.warning_count
         cursor._result = None
         cursor.execute("SHOW WARNINGS")
-        warnings = [tuple(row) for row in cursor.fetchall()] if n_warnings else []
+        warnings = [tuple(map(decoded, row)) for row in cursor.fetchall()] if n_warnings else []
         kind = TYPES[field.type_code]
         if field.type_code in INTEGERS:
             kind += " unsigned" if field.flags & FLAG.UNSIGNED else ""
@@ -135,11 +148,18 @@ def shown(answer):
 class Comparison:
     def __init__(self, muster, mysql, metadata):
         self.muster, self.mysql, self.metadata = muster, mysql, metadata
+        self.second_thread = concurrent.futures.ThreadPoolExecutor(1)
+
+    def set_mode(self, mode):
+        for server in (self.muster, self.mysql):
+            with server.cursor() as cursor:
+                cursor.execute(f"SET sql_mode = {mode}")
 
     def of(self, tree):
         """What differs, the class that explains it, and both answers."""
         sql = statement(tree)
-        answers = ask(self.muster, sql), ask(self.mysql, sql)
+        other = self.second_thread.submit(ask, self.mysql, sql)
+        answers = ask(self.muster, sql), other.result()
         what = difference(*answers, self.metadata)
         return what, known.explain(tree, what, *answers) if what else None, answers
 
@@ -157,6 +177,70 @@ class Comparison:
                 if attempts <= 0:
                     break
         return tree
+
+
+def group(tree, what, muster, mysql):
+    """What unexplained differences have in common that probably have one cause."""
+    name = tree[0].split("(")[0] or tree[0]
+    if what in ("error", "unsupported"):
+        return what, name, str(muster.error and muster.error[0]), str(mysql.error and mysql.error[0])
+    if what == "warnings":
+        numbers = [{w[1] for w in answer.warnings} for answer in (muster, mysql)]
+        return what, name, f"only Muster {sorted(numbers[0] - numbers[1])}", f"only MySQL {sorted(numbers[1] - numbers[0])}"
+    if what in ("type", "scale"):
+        return what, name, f"{muster.kind}({muster.scale})", f"{mysql.kind}({mysql.scale})"
+    return what, name, " ".join(expressions.kind_of(child) for child in tree[1]), ""
+
+
+class Findings:
+    """Unexplained differences by group, with the mode they were found in."""
+
+    EXAMPLES_SHOWN = 3
+
+    def __init__(self):
+        self.groups = collections.defaultdict(list)
+
+    def add(self, tree, mode, what, answers):
+        self.groups[group(tree, what, *answers)].append((tree, mode, answers))
+
+    def __len__(self):
+        return sum(map(len, self.groups.values()))
+
+    def show(self):
+        for (what, name, *details), found in sorted(self.groups.items(), key=lambda entry: -len(entry[1])):
+            print(f"DIFFERENT {what} of {name}, {len(found)} times: {'; '.join(filter(None, details))}")
+            examples = {expressions.text(tree): (mode, answers) for tree, mode, answers in reversed(found)}
+            for written in sorted(examples, key=len)[: self.EXAMPLES_SHOWN]:
+                mode, answers = examples[written]
+                print(f"    {written}    -- {mode}")
+                for server, answer in zip(("Muster", "MySQL "), answers):
+                    print(f"        {server} {shown(answer)}")
+
+    def save(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            for found in self.groups.values():
+                for tree, mode, _ in found:
+                    file.write(json.dumps([mode, tree]) + "\n")
+
+
+def saved(path):
+    """Modes and trees that [`Findings.save`] has written."""
+
+    def tuples(tree):
+        return tree[0], tuple(map(tuples, tree[1]))
+
+    with open(path, encoding="utf-8") as file:
+        for mode, tree in map(json.loads, file):
+            yield mode, tuples(tree)
+
+
+def generated(options):
+    """Modes and random trees, without end."""
+    generator = expressions.Generator(random.Random(options.seed))
+    while True:
+        mode = "DEFAULT" if options.default_mode else generator.random.choice(MODES)
+        for _ in range(EXPRESSIONS_OF_A_MODE):
+            yield mode, generator.call(depth=1)
 
 
 def check_documented():
@@ -179,23 +263,23 @@ def main():
     parser.add_argument("--list", action="store_true", help="print every expression that differs, explained or not")
     parser.add_argument("--metadata", action="store_true", help="compare lengths, flags and character sets of columns, too")
     parser.add_argument("--default-mode", action="store_true", help="leave sql_mode as it is")
+    parser.add_argument("--save", metavar="FILE", help="write the expressions that differ, made small, to a file")
+    parser.add_argument("--replay", metavar="FILE", help="ask the expressions of a file that --save has written")
     options = parser.parse_args()
     mysql = connect(unix_socket=options.mysql_socket)
     muster = connect(host="127.0.0.1", port=options.muster_port)
     for server in (muster, mysql):
         create(server)
     comparison = Comparison(muster, mysql, options.metadata)
-    generator = expressions.Generator(random.Random(options.seed))
-    classes, unexplained = collections.Counter(), {}
-    end, asked = time.monotonic() + options.seconds, 0
-    while asked < options.count and time.monotonic() < end:
-        if asked % EXPRESSIONS_OF_A_MODE == 0 and not options.default_mode:
-            mode = generator.random.choice(MODES)
-            for server in (muster, mysql):
-                with server.cursor() as cursor:
-                    cursor.execute(f"SET sql_mode = {mode}")
+    classes, unexplained = collections.Counter(), Findings()
+    end, asked, mode_set = time.monotonic() + options.seconds, 0, None
+    for mode, tree in saved(options.replay) if options.replay else generated(options):
+        if asked >= options.count or time.monotonic() >= end:
+            break
+        if mode != mode_set:
+            mode_set = mode
+            comparison.set_mode(mode)
         asked += 1
-        tree = generator.call(depth=1)
         what, reason, answers = comparison.of(tree)
         if options.list and what:
             print(f"{reason or 'UNEXPLAINED'}: {what}: {expressions.text(tree)}", *map(shown, answers), sep="\n    ")
@@ -204,17 +288,16 @@ def main():
         elif what:
             small = comparison.shrunk(tree)
             what, _, answers = comparison.of(small)
-            unexplained.setdefault((what, small[0].split("(")[0] or small[0]), []).append((small, answers))
-    for (what, name), found in sorted(unexplained.items()):
-        print(f"DIFFERENT {what}, {len(found)} times, as in: {expressions.text(found[0][0])}")
-        for server, answer in zip(("Muster", "MySQL "), found[0][1]):
-            print(f"    {server} {shown(answer)}")
+            unexplained.add(small, mode, what or "first time only", answers)
+    unexplained.show()
+    if options.save:
+        unexplained.save(options.save)
     for reason, count in classes.most_common():
         print(f"explained {count:6} {reason}")
-    passed = asked - sum(classes.values()) - sum(len(found) for found in unexplained.values())
+    passed = asked - sum(classes.values()) - len(unexplained)
     print(f"{asked} expressions, {passed} the same, {sum(classes.values())} explained, "
-          f"{sum(len(found) for found in unexplained.values())} different (seed {options.seed})")
-    sys.exit(1 if unexplained else 0)
+          f"{len(unexplained)} different (seed {options.seed})")
+    sys.exit(1 if len(unexplained) else 0)
 
 
 if __name__ == "__main__":

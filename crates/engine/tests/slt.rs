@@ -152,6 +152,8 @@ files! {
     access_paths
     accounts
     as_mysql
+    as_mysql_arguments
+    as_mysql_comparisons
     autoinc
     charsets
     coercibility

@@ -3,7 +3,7 @@
 use super::checksum::crc32;
 use muster_algebra::ScalarFunction;
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, Value, cast_from,
+    Collation, Result, SqlError, SqlType, Value, cast_from,
     charset::{self, Charset},
     collation,
 };
@@ -46,9 +46,6 @@ fn is_like_first(function: ScalarFunction) -> bool {
     }
 }
 
-/// Most bytes that the error 3854 shows.
-const SHOWN_BYTES: usize = 6;
-
 /// Reads byte strings behind a text as texts, of a function that is like its first argument. Error 3854 for one that is
 /// none.
 pub fn decode_others(function: ScalarFunction, values: &mut [Value]) -> Result<()> {
@@ -60,26 +57,11 @@ pub fn decode_others(function: ScalarFunction, values: &mut [Value]) -> Result<(
         if let Value::Bytes(bytes) = value {
             match String::from_utf8(std::mem::take(bytes)) {
                 Ok(text) => *value = Value::Text(text),
-                Err(e) => return Err(cannot_convert(e.as_bytes())),
+                Err(e) => return Err(SqlError::cannot_convert_bytes(e.as_bytes(), Charset::Utf8mb4.name())),
             }
         }
     }
     Ok(())
-}
-
-fn cannot_convert(bytes: &[u8]) -> SqlError {
-    let mut shown = String::new();
-    for byte in bytes.iter().take(SHOWN_BYTES) {
-        match byte {
-            0x20..0x7F => shown.push(*byte as char),
-            _ => shown.push_str(&format!("\\x{byte:02X}")),
-        }
-    }
-    if bytes.len() > SHOWN_BYTES {
-        shown.push_str("...");
-    }
-    let message = format!("Cannot convert string '{shown}' from binary to utf8mb4");
-    SqlError::new(ErrorCode::CannotConvertString, message)
 }
 
 /// The arguments of a text function, none of them NULL.

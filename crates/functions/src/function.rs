@@ -9,8 +9,12 @@ use std::ops::RangeInclusive;
 pub enum Takes {
     /// The value as it is.
     AsIs,
-    /// The value as it is; a TIME becomes a datetime of today.
+    /// The value as it is; a BIT column's is its bytes.
+    Temporal,
+    /// As [`Takes::Temporal`]; a TIME becomes a datetime of today.
     Moment,
+    /// As [`Takes::Temporal`]; a date or datetime that is no column's becomes its time of day (`Item::get_time`).
+    Clock,
     /// Text. All text arguments of a function have one collation; if that is `binary`, they are byte strings.
     Text,
     /// All such arguments are compared: they become texts if all are, integers or decimals if all are, else doubles.

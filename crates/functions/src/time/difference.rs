@@ -59,12 +59,15 @@ fn sum(call: &mut Call, args: &[Value], sign: i128) -> Result<Value> {
     })
 }
 
-/// A TIME that is added, in microseconds: of a date or datetime its time of day; none of a text or number that is a
-/// datetime.
+/// A TIME that is added, in microseconds. A datetime is none, and a date only next to a time, where the day of its
+/// month counts.
 fn added(call: &mut Call, value: &Value) -> Option<i64> {
     match value {
-        Value::Date(_) => Some(0),
-        Value::DateTime(t) => Some(t.rem_euclid(MICROS_PER_DAY)),
+        Value::Date(date) => match call.ty {
+            SqlType::DateTime { .. } => None,
+            _ => Some(i64::from(temporal::code_parts(*date).2) * MICROS_PER_DAY),
+        },
+        Value::DateTime(_) => None,
         other => match read::time_or_moment(call, other)? {
             TimeOrMoment::Time(t) => Some(t),
             TimeOrMoment::Moment(_) => None,

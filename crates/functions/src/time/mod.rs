@@ -27,7 +27,7 @@ pub mod week;
 use crate::{
     Function,
     SessionValue::{DateModes, TimeZone, Variable},
-    Takes::{AsIs, Exact, Int, Keyword, Moment, Text},
+    Takes::{AsIs, Clock, Exact, Int, Keyword, Moment, Temporal, Text},
     result,
 };
 
@@ -57,7 +57,7 @@ const UNITS: &[&str] = &[
 
 pub const FUNCTIONS: &[Function] = &[
     Function::new("DATE_FORMAT", &[Moment, Text], format::returns, format::date_format).asks(&[DateModes, TIME_NAMES]),
-    Function::new("TIME_FORMAT", &[AsIs, Text], format::returns, format::time_format),
+    Function::new("TIME_FORMAT", &[Temporal, Text], format::returns, format::time_format),
     Function::new("DAYNAME", &[Moment], names::returns_day, names::day_name).asks(&[DateModes, TIME_NAMES]),
     Function::new("MONTHNAME", &[Moment], names::returns_month, names::month_name).asks(&[DateModes, TIME_NAMES]),
     Function::new(
@@ -67,10 +67,11 @@ pub const FUNCTIONS: &[Function] = &[
         names::get_format,
     ),
     Function::new("STR_TO_DATE", &[Text, Text], text::returns, text::str_to_date).asks(&[DateModes]),
-    Function::new("ADDTIME", &[AsIs, AsIs], difference::returns_sum, difference::add_time).asks(&[DateModes]),
-    Function::new("SUBTIME", &[AsIs, AsIs], difference::returns_sum, difference::sub_time).asks(&[DateModes]),
-    Function::new("TIMEDIFF", &[AsIs, AsIs], difference::returns_difference, difference::time_diff).asks(&[DateModes]),
-    Function::new("TIMESTAMP", &[Moment, AsIs], difference::returns_timestamp, difference::timestamp)
+    Function::new("ADDTIME", &[Temporal, Clock], difference::returns_sum, difference::add_time).asks(&[DateModes]),
+    Function::new("SUBTIME", &[Temporal, Clock], difference::returns_sum, difference::sub_time).asks(&[DateModes]),
+    Function::new("TIMEDIFF", &[Temporal, Temporal], difference::returns_difference, difference::time_diff)
+        .asks(&[DateModes]),
+    Function::new("TIMESTAMP", &[Moment, Clock], difference::returns_timestamp, difference::timestamp)
         .optional(1)
         .asks(&[DateModes]),
     Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff)
@@ -81,7 +82,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("FROM_DAYS", &[Int], result::date, make::from_days),
     Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days).asks(&[DateModes]),
     Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds).asks(&[DateModes]),
-    Function::new("TIME_TO_SEC", &[AsIs], result::bigint, count::time_to_sec),
+    Function::new("TIME_TO_SEC", &[Temporal], result::bigint, count::time_to_sec),
     Function::new("PERIOD_ADD", &[Int, Int], result::bigint, period::period_add).null_of_null(),
     Function::new("PERIOD_DIFF", &[Int, Int], result::bigint, period::period_diff).null_of_null(),
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)

@@ -68,6 +68,16 @@ impl Binder<'_> {
         }
     }
 
+    /// The item where a text or a date is wanted: the values of a BIT column as their bytes.
+    pub(super) fn bits_as_bytes(&mut self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            Some(SqlType::Bit { width }) => {
+                self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length: u32::from(width).div_ceil(8) })
+            }
+            _ => item,
+        }
+    }
+
     /// An item that a cast was written for: it is no longer the operand of a column, and is ordered as what it was cast
     /// to.
     pub(super) fn no_operand(&self, item: Item) -> Item {
@@ -83,7 +93,8 @@ impl Binder<'_> {
         let is_string = ty.is_text() || ty.is_bytes();
         let wanted = match self.declared_type(&item) {
             Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric(),
-            Some(SqlType::Year | SqlType::Bit { .. }) => is_string,
+            Some(SqlType::Year) => is_string,
+            Some(SqlType::Bit { .. }) => is_string || ty.is_temporal(),
             Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some(),
             _ => false,
         };

@@ -27,6 +27,12 @@ use std::{any::TypeId, cell::Cell};
 /// Names of the calls that stand for a flat `a AND b AND c` (and OR). No identifier can be written like them.
 pub(crate) const AND_CHAIN: &str = "\u{1}AND";
 pub(crate) const OR_CHAIN: &str = "\u{1}OR";
+/// The same for chains that are written with `&&` and `||`, which are deprecated.
+pub(crate) const AND_SIGN_CHAIN: &str = "\u{1}&&";
+pub(crate) const OR_SIGN_CHAIN: &str = "\u{1}||";
+/// The words that stand for these signs among the tokens.
+pub(super) const AND_SIGN: &str = "&&";
+pub(super) const OR_SIGN: &str = "||";
 
 const OR: u8 = 5;
 const XOR: u8 = 7;
@@ -212,15 +218,17 @@ impl Dialect for MusterDialect {
                 return Some(plain_like(parser, left, precedence, &self.syntax));
             }
             _ if sounds_like(word, parser) => return Some(sounds_like_operator(parser, left, precedence)),
+            Keyword::AND if word.value == AND_SIGN => AND_SIGN_CHAIN,
             Keyword::AND => AND_CHAIN,
+            Keyword::OR if word.value == OR_SIGN => OR_SIGN_CHAIN,
             Keyword::OR => OR_CHAIN,
             Keyword::DIV => return Some(binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)),
             _ if is_word(word, "MOD") => return Some(binary(parser, left, BinaryOperator::Modulo, precedence)),
             _ => return None,
         };
-        let keyword = word.keyword;
+        let (keyword, is_sign) = (word.keyword, matches!(chain, AND_SIGN_CHAIN | OR_SIGN_CHAIN));
         let mut args = vec![left.clone()];
-        while parser.parse_keyword(keyword) {
+        while is_written_as_sign(parser) == is_sign && parser.parse_keyword(keyword) {
             match parser.parse_subexpr(precedence) {
                 Ok(arg) => args.push(arg),
                 Err(e) => return Some(Err(e)),
@@ -228,6 +236,10 @@ impl Dialect for MusterDialect {
         }
         Some(Ok(call(Ident::new(chain), Some(args))))
     }
+}
+
+fn is_written_as_sign(parser: &Parser) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(w) if w.value == AND_SIGN || w.value == OR_SIGN)
 }
 
 fn is_word(word: &Word, text: &str) -> bool {

@@ -51,7 +51,7 @@ mod statement;
 mod transaction;
 
 pub(crate) use column::{hex_bytes, number};
-pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
+pub(crate) use dialect::{AND_CHAIN, AND_SIGN_CHAIN, OR_CHAIN, OR_SIGN_CHAIN};
 pub(crate) use encoding::first_of_literals;
 pub use encoding::{literal_text, statement_text};
 pub use footprint::footprint;

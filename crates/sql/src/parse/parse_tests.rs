@@ -53,8 +53,9 @@ fn precedence_is_mysqls() {
     for (sql, want) in [
         ("1 + 2 * 3", "(1 + (2 * 3))"),
         ("1 - 2 - 3", "((1 - 2) - 3)"),
-        ("a || b && c", "OR(a AND(b c))"),
-        ("a = 1 || b = 2", "OR((a = 1) (b = 2))"),
+        ("a || b && c", "||(a &&(b c))"),
+        ("a = 1 || b = 2", "||((a = 1) (b = 2))"),
+        ("a || b or c", "OR(||(a b) c)"),
         ("a or b and c or d", "OR(a AND(b c) d)"),
         ("a xor b and c or d", "OR((a XOR AND(b c)) d)"),
         ("not a = b", "(NOT (a = b))"),

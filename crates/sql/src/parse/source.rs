@@ -1,6 +1,9 @@
 //! The tokens of one statement, and where they stand in its text.
 
-use super::{dialect::MusterDialect, literal_rows::literal_rows};
+use super::{
+    dialect::{AND_SIGN, MusterDialect, OR_SIGN},
+    literal_rows::literal_rows,
+};
 use crate::InsertRows;
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::{
@@ -149,12 +152,13 @@ impl<'a> SourceText<'a> {
 
     /// `||` is OR (without PIPES_AS_CONCAT) and `&&` is AND; `ON DUPLICATE KEY UPDATE` is one token.
     fn replace_operators(&mut self) {
+        let sign = |text: &str, keyword| Token::Word(Word { value: text.into(), quote_style: None, keyword });
         for token in &mut self.tokens {
             match token.token {
                 Token::StringConcat if !self.modes.has(SqlModes::PIPES_AS_CONCAT) => {
-                    token.token = Token::make_keyword("OR");
+                    token.token = sign(OR_SIGN, Keyword::OR);
                 }
-                Token::Overlap => token.token = Token::make_keyword("AND"),
+                Token::Overlap => token.token = sign(AND_SIGN, Keyword::AND),
                 _ => {}
             }
         }

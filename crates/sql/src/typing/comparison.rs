@@ -3,7 +3,7 @@
 use super::{Item, decimal_digits, numeric_type};
 use muster_types::{
     BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value, cast,
-    temporal::{self, DateModes, datetime_of, datetime_parts},
+    temporal::{self, DateModes, FSP_MAX, TIME_MAX_MICROS, datetime_of, datetime_parts},
 };
 
 /// The common type of two that are not text both; each side is converted to it. Text next to a date becomes a date,
@@ -75,31 +75,13 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType, modes: DateModes) -> Res
         },
         SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
         SqlType::Date => match datetime(value, "DATE", modes)? {
-            // A number next to a date counts without its time of day.
-            Some(t) if datetime_parts(t).1 == 0 || matches!(value, Value::Int(_)) => {
-                Some(Value::Date(datetime_parts(t).0))
-            }
+            Some(t) if datetime_parts(t).1 == 0 => Some(Value::Date(datetime_parts(t).0)),
             _ => None,
         },
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match datetime(value, "DATETIME", modes)? {
             Some(t) if t % 10i64.pow(6 - fsp.min(6) as u32) == 0 => Some(Value::DateTime(t)),
             _ => None,
         },
-        SqlType::Time { fsp } => {
-            let t = match value {
-                Value::Time(t) => Some(*t),
-                Value::Text(text) => match temporal::parse_time(text) {
-                    Some(t) => Some(t),
-                    None => return Err(wrong_value("TIME", text)),
-                },
-                Value::Int(_) | Value::Decimal(_) => match cast(value, to) {
-                    (Value::Time(t), None) => Some(t),
-                    _ => None,
-                },
-                _ => None,
-            };
-            t.filter(|t| t % 10i64.pow(6 - fsp.min(6) as u32) == 0).map(Value::Time)
-        }
         SqlType::Bytes { .. } => match value {
             Value::Bytes(_) => Some(value.clone()),
             Value::Text(text) => Some(Value::Bytes(text.clone().into_bytes())),
@@ -108,6 +90,85 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType, modes: DateModes) -> Res
         _ => None,
     })
 }
+
+/// What a column of dates or times would store for a constant that it is compared with.
+pub(crate) struct StoredConstant {
+    /// `None` for what it would not store.
+    pub value: Option<Value>,
+    /// Warning 1292: nothing is stored, or less than the constant has.
+    pub warns: bool,
+}
+
+/// The value that a column of dates (`value` is a number) or of times would store. Dates that the calendar does not
+/// have are stored here, and the zero date (MySQL: `convert_constant_item`).
+pub(crate) fn stored_constant(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
+    let modes = DateModes { no_zero_date: false, allows_invalid: true, ..modes };
+    match ty {
+        SqlType::Time { fsp } => stored_time(value, fsp),
+        _ => stored_date(value, ty, modes),
+    }
+}
+
+const REFUSED: StoredConstant = StoredConstant { value: None, warns: true };
+
+fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
+    let Some(of) = cast::moment(value, "datetime", modes).filter(|of| modes.keep(&of.moment)) else { return REFUSED };
+    let has_fraction = match value {
+        Value::Decimal(d) => d.rescale(0).is_none_or(|whole| whole != *d),
+        Value::Double(x) => x.fract() != 0.0,
+        _ => false,
+    };
+    match (ty, of.moment.date(), of.moment.datetime()) {
+        (SqlType::Date, Some(date), _) => {
+            StoredConstant { value: Some(Value::Date(date)), warns: of.moment.clock != 0 || has_fraction }
+        }
+        (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _, Some(t)) if of.has_clock || !has_fraction => {
+            StoredConstant { value: Some(Value::DateTime(temporal::round_datetime(t, fsp))), warns: false }
+        }
+        _ => REFUSED,
+    }
+}
+
+fn stored_time(value: &Value, fsp: u8) -> StoredConstant {
+    let stored = |t: i64, warns: bool| match temporal::round_fraction(t, fsp) {
+        t if t.abs() <= TIME_MAX_MICROS => StoredConstant { value: Some(Value::Time(t)), warns },
+        _ => REFUSED,
+    };
+    let text = match value {
+        Value::Text(text) => text,
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => return REFUSED,
+        },
+        Value::Time(t) => return stored(*t, false),
+        Value::Date(_) => return stored(0, false),
+        Value::DateTime(t) => return stored(datetime_parts(*t).1, false),
+        number => {
+            let is_datetime = cast::to_double(number).0.abs() >= DATETIME_NUMBER_MIN;
+            return match cast::cast(number, SqlType::Time { fsp: FSP_MAX }) {
+                (Value::Time(t), None) => stored(t, is_datetime),
+                _ => REFUSED,
+            };
+        }
+    };
+    match temporal::read_time(text) {
+        None if text.is_empty() => StoredConstant { value: None, warns: false },
+        Some(read) if !read.is_cut && !read.is_clamped => stored(read.micros, read.is_datetime),
+        _ => REFUSED,
+    }
+}
+
+/// MySQL's name of a type of dates or times in warnings.
+pub(crate) fn moment_name(ty: SqlType) -> &'static str {
+    match ty {
+        SqlType::Date => "date",
+        SqlType::Time { .. } => "time",
+        _ => "datetime",
+    }
+}
+
+/// Numbers from this one on are datetimes where a TIME is wanted.
+const DATETIME_NUMBER_MIN: f64 = 1e10;
 
 fn exact_integer(value: &Value) -> Option<i128> {
     match value {
@@ -146,11 +207,6 @@ fn datetime(value: &Value, what: &str, modes: DateModes) -> Result<Option<i64>> 
     Ok(match value {
         Value::Date(d) => Some(datetime_of(*d, 0)),
         Value::DateTime(t) => Some(*t),
-        // Other numbers are compared as numbers.
-        Value::Int(n) => temporal::moment_from_number(*n)
-            .map(|(moment, _)| moment)
-            .filter(|moment| moment.is_zero() || moment.is_calendar_day())
-            .and_then(|moment| moment.datetime()),
         Value::Text(text) => match kept_datetime(text, modes) {
             Some(t) => Some(t),
             None => return Err(wrong_value(what, text)),
@@ -240,7 +296,6 @@ mod tests {
             (text("1995-03-15"), SqlType::Date, Some(Value::Date(day))),
             (text("1995-03-15 00:00:01"), SqlType::Date, None),
             (Value::DateTime(datetime_of(day, 0)), SqlType::Date, Some(Value::Date(day))),
-            (Value::Int(19950315), SqlType::Date, Some(Value::Date(day))),
             (Value::Int(1), SqlType::Bool, Some(Value::Bool(true))),
             (Value::Int(2), SqlType::Bool, None),
         ] {

@@ -35,6 +35,22 @@ impl SqlError {
         SqlError::new(ErrorCode::ConflictingHint, message)
     }
 
+    /// 3854: bytes that become a text of a character set and are none. Shows the first six of them.
+    pub fn cannot_convert_bytes(bytes: &[u8], charset: &str) -> SqlError {
+        let mut shown = String::new();
+        for byte in bytes.iter().take(6) {
+            match byte {
+                0x20..0x7F => shown.push(*byte as char),
+                _ => shown.push_str(&format!("\\x{byte:02X}")),
+            }
+        }
+        if bytes.len() > 6 {
+            shown.push_str("...");
+        }
+        let message = format!("Cannot convert string '{shown}' from binary to {charset}");
+        SqlError::new(ErrorCode::CannotConvertString, message)
+    }
+
     /// 1105: what should not have happened.
     pub fn internal(what: impl fmt::Display) -> SqlError {
         SqlError::new(ErrorCode::Unknown, format!("internal error: {what}"))

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
-    Result, SqlType,
+    Result, SqlType, Value,
     temporal::{MICROS_PER_DAY, ZERO_DATE, date_code, datetime_of},
 };
 use sqlparser::ast;
@@ -34,7 +34,7 @@ impl Binder<'_> {
                 // The operand is bound for each comparison: a subquery in it may be in a statement only once.
                 Some(operand) => {
                     let (operand, value) = (self.expr(operand, cx)?, self.expr(&when.condition, cx)?);
-                    self.compare_exactly(CompareOp::Eq, operand, value)?.expr
+                    self.compare_member(operand, value, "case")?.expr
                 }
             });
             results.push(self.expr(&when.result, cx)?);
@@ -100,10 +100,10 @@ impl Binder<'_> {
         let ty = SqlType::DateTime { fsp: 6 };
         // A value that is no date is passed by.
         let instead = match function {
-            ScalarFunction::Least => LATEST_MOMENT,
-            _ => datetime_of(ZERO_DATE, 0),
+            ScalarFunction::Least => Value::DateTime(LATEST_MOMENT),
+            _ => Value::DateTime(datetime_of(ZERO_DATE, 0)),
         };
-        let args = items.into_iter().map(|item| self.moment_or(item, ty, instead).expr).collect();
+        let args = items.into_iter().map(|item| self.moment_or(item, ty, instead.clone()).expr).collect();
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);
         let extreme = self.convert(extreme, shown);
         let collation = self.default_collation();

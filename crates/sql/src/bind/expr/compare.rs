@@ -76,12 +76,33 @@ impl Binder<'_> {
     /// BETWEEN, IN and CASE it is a value like others.
     fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
         let (l, r) = (compared(l), compared(r));
-        if l.ty.is_text() && r.ty.is_text() {
+        if let Some(constant) = self.constant_beside_column(&l, &r) {
+            return Ok((l, constant));
+        }
+        if let Some(constant) = self.constant_beside_column(&r, &l) {
+            return Ok((constant, r));
+        }
+        self.comparable_as_it_is(l, r, operation, refuses)
+    }
+
+    /// The same for a constant that is not first stored in the column next to it.
+    pub(super) fn comparable_as_it_is(
+        &mut self,
+        l: Item,
+        r: Item,
+        operation: &str,
+        refuses: bool,
+    ) -> Result<(Item, Item)> {
+        let r = self.time_as_text(r, &l);
+        let l = self.time_as_text(l, &r);
+        if is_string(&l) && is_string(&r) && (l.ty.is_text() || r.ty.is_text()) {
             let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
-            return Ok((self.convert_to_text(l, collation), self.convert_to_text(r, collation)));
+            if collation != Collation::Binary {
+                return Ok((self.text_or_bytes(l, collation)?, self.text_or_bytes(r, collation)?));
+            }
         }
         let types = (l.ty, r.ty);
-        let (l, r) = (bytes_as_text(l, types.1)?, bytes_as_text(r, types.0)?);
+        let (l, r) = (bytes_as_text(l, types.1), bytes_as_text(r, types.0));
         let (l, r) = match (l.ty.is_numeric(), r.ty.is_numeric()) {
             (true, _) => (l, bytes_as_number(r)),
             (_, true) => (bytes_as_number(l), r),
@@ -98,19 +119,52 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
+    /// A TIME next to a text is compared as a text.
+    pub(super) fn time_as_text(&mut self, item: Item, other: &Item) -> Item {
+        match (item.ty, is_string(other)) {
+            (SqlType::Time { .. }, true) => self.convert_to_text(item, self.default_collation()),
+            _ => item,
+        }
+    }
+
+    /// A constant next to a column of dates or times as the value that the column would store (MySQL:
+    /// `convert_constant_item`): a number next to dates, anything next to times. `None`, with warning 1292, for what it
+    /// would not store, which is compared in another way.
+    pub(super) fn constant_beside_column(&mut self, column: &Item, constant: &Item) -> Option<Item> {
+        let Expr::Column(id) = column.expr else { return None };
+        // An aggregate of the same query is no column that stores.
+        self.columns.get(id).origin.as_ref()?;
+        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
+        let is_time = matches!(column.ty, SqlType::Time { .. });
+        if !is_time && !(column.ty.is_temporal() && constant.ty.is_numeric()) {
+            return None;
+        }
+        let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
+        if stored.warns {
+            let name = &self.columns.get(id).name;
+            let shown = printable(value.to_text(constant.ty.fsp()).unwrap_or_default().as_bytes());
+            let what = comparison::moment_name(column.ty);
+            self.warn(
+                ErrorCode::TruncatedWrongValue,
+                format!("Incorrect {what} value: '{shown}' for column '{name}' at row 1"),
+            );
+        }
+        stored.value.map(|value| Item::literal(value, column.ty))
+    }
+
     /// The value in the type that it is compared in. A text that is no date is the zero date.
     pub(super) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
-        self.moment_or(item, ty, datetime_of(ZERO_DATE, 0))
+        self.moment_or(item, ty, Value::DateTime(datetime_of(ZERO_DATE, 0)))
     }
 
     /// The value in the type that it is compared in, or another moment for a value that is none.
-    pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: i64) -> Item {
-        let zero = || Expr::literal(Value::DateTime(instead), ty);
-        if item.ty.is_temporal()
-            || item.ty == SqlType::Null
-            || !matches!(ty, SqlType::DateTime { .. })
-            || item.expr.has_subquery()
-        {
+    pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: Value) -> Item {
+        let zero = || Expr::literal(instead.clone(), ty);
+        let is_moment = matches!(
+            (ty, &instead),
+            (SqlType::DateTime { .. }, Value::DateTime(_)) | (SqlType::Time { .. }, Value::Time(_))
+        );
+        if item.ty.is_temporal() || item.ty == SqlType::Null || !is_moment || item.expr.has_subquery() {
             return self.convert(item, ty);
         }
         if let Some(value) = item.as_literal() {
@@ -130,6 +184,10 @@ impl Binder<'_> {
         let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
             return Ok(None);
         };
+        // A number next to a date that is no column is compared as a number.
+        if ty.is_temporal() && !item.ty.is_text() && !item.ty.is_temporal() {
+            return Ok(None);
+        }
         if comparison::adapts(other) && !(ty.is_temporal() && item.ty.is_text()) {
             return Ok(None);
         }
@@ -210,56 +268,8 @@ impl Binder<'_> {
         }
     }
 
-    pub fn in_list(
-        &mut self,
-        expr: &ast::Expr,
-        list: &[ast::Expr],
-        negated: bool,
-        cx: &mut ExprContext,
-    ) -> Result<Item> {
-        if let Some(parts) = row_parts(expr) {
-            return self.in_rows(&parts, list, negated, cx);
-        }
-        let mut items = vec![self.expr(expr, cx)?];
-        for e in list {
-            items.push(self.expr(e, cx)?);
-        }
-        if is_string(&items[0]) {
-            items = self.strings_alike(items, " IN ")?;
-        }
-        let arg = items.remove(0);
-        // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
-        let mut left: Option<Item> = None;
-        let mut rights = Vec::with_capacity(items.len());
-        let mut uniform = true;
-        // Texts alone take the type of a date's column, as a single one does.
-        let refuses = self.changes_strictly && items.iter().all(is_string);
-        for item in items.iter().cloned() {
-            let (l, r) = self.comparable_refusing(arg.clone(), item, " IN ", refuses)?;
-            uniform &= left.as_ref().is_none_or(|known| *known == l);
-            left.get_or_insert(l);
-            rights.push(r.expr);
-        }
-        if let (true, Some(left)) = (uniform, left) {
-            return Ok(Item::bool(Expr::InList { arg: Box::new(left.expr), list: rights, negated }));
-        }
-        let mut args = Vec::with_capacity(items.len());
-        for (i, item) in items.into_iter().enumerate() {
-            let left = match i > 0 && arg.expr.has_subquery() {
-                true => {
-                    let again = self.expr(expr, cx)?;
-                    self.convert(again, arg.ty)
-                }
-                false => arg.clone(),
-            };
-            args.push(self.compare_exactly(CompareOp::Eq, left, item)?.expr);
-        }
-        let any = Expr::Logic { op: LogicOp::Or, args };
-        Ok(Item::bool(if negated { not(any) } else { any }))
-    }
-
     /// `(a, b) IN ((1, 2), (3, 4))`.
-    fn in_rows(
+    pub(super) fn in_rows(
         &mut self,
         left: &[&ast::Expr],
         list: &[ast::Expr],
@@ -280,68 +290,16 @@ impl Binder<'_> {
         Ok(Item::bool(if negated { not(any) } else { any }))
     }
 
-    pub fn between(
-        &mut self,
-        expr: &ast::Expr,
-        negated: bool,
-        low: &ast::Expr,
-        high: &ast::Expr,
-        cx: &mut ExprContext,
-    ) -> Result<Item> {
-        let first = self.expr(expr, cx)?;
-        let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
-        let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
-        let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
-        let (at_least, at_most) =
-            if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
-        let args =
-            vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
-        Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
-    }
-
-    /// A tested value (twice) and its two bounds, for one comparison over all (MySQL:
-    /// `Item_func_between::resolve_type`). A text would be another value next to a text than next to a number or a
-    /// date: a number among the bounds makes it a number, else a date a date. What is no text is compared as what it is
-    /// with either bound.
-    fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
-        let items = items.map(compared);
-        if !is_string(&items[0]) {
-            return Ok(items);
-        }
-        let ty = match items.iter().find(|i| i.ty.is_numeric()) {
-            Some(_) => SqlType::Double,
-            None => match items.iter().find(|i| i.ty.is_temporal()) {
-                Some(date) => comparison::comparison_type(date.ty, items[0].ty),
-                None => {
-                    let alike = self.strings_alike(items.into(), "between")?;
-                    return alike.try_into().map_err(|_| SqlError::internal("bounds"));
-                }
-            },
-        };
-        Ok(items.map(|i| match is_string(&i) {
-            true => self.compared_as(if ty == SqlType::Double { bytes_as_number(i) } else { i }, ty),
-            false => i,
-        }))
-    }
-
-    /// The strings among the items as byte strings if one of them is, else all under the collation that decides over
-    /// them. Error 1267 when none does.
-    fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
+    /// The strings among the items under the collation that decides over them, or as byte strings if that is `binary`.
+    /// Errors: 1267 when none does; 3854 for a constant byte string that becomes a text and is none.
+    pub(super) fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
         let strings: Vec<&Item> = items.iter().filter(|i| is_string(i)).collect();
-        let bytes = strings
-            .iter()
-            .find(|i| i.ty.is_bytes())
-            .map(|first| strings.iter().fold(first.ty, |widest, i| comparison::comparison_type(widest, i.ty)));
         // The value that BETWEEN tests is there twice.
         let mut deciding = strings.clone();
         deciding.dedup();
         let (collation, _) = collation::aggregate(&deciding, self.default_collation(), operation)?;
-        let alike = |item: Item| match (is_string(&item), bytes) {
-            (false, _) => item,
-            (true, Some(ty)) => self.convert(item, ty),
-            (true, None) => self.convert_to_text(item, collation),
-        };
-        Ok(items.into_iter().map(alike).collect())
+        let alike = |item: Item| if is_string(&item) { self.text_or_bytes(item, collation) } else { Ok(item) };
+        items.into_iter().map(alike).collect()
     }
 
     pub fn any_all(
@@ -395,8 +353,11 @@ impl Binder<'_> {
         };
         let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
         let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
-        let arg = Box::new(self.convert_to_text(arg, collation).expr);
-        let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
+        let mut as_text = |item: Item| match collation {
+            Collation::Binary => Ok(self.convert_to_text(item, collation)),
+            _ => self.text_or_bytes(item, collation),
+        };
+        let (arg, pattern) = (Box::new(as_text(arg)?.expr), Box::new(as_text(pattern)?.expr));
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
     }
 }
@@ -442,30 +403,26 @@ fn parts(operand: &ast::Expr, width: usize) -> Result<Vec<Part<'_>>> {
     }
 }
 
-fn is_string(item: &Item) -> bool {
+pub(super) fn is_string(item: &Item) -> bool {
     item.ty.is_text() || item.ty.is_bytes()
 }
 
-/// A hexadecimal or bit literal next to a date is a text. Error 3854 for one next to text that is no text itself.
-fn bytes_as_text(item: Item, other: SqlType) -> Result<Item> {
-    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal) else { return Ok(item) };
+/// A hexadecimal or bit literal next to a date is a text.
+fn bytes_as_text(item: Item, other: SqlType) -> Item {
+    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal && other.is_temporal()) else {
+        return item;
+    };
     match String::from_utf8(bytes.clone()) {
-        Ok(text) if other.is_temporal() => {
+        Ok(text) => {
             let ty = SqlType::varchar(text.chars().count() as u32, Collation::DEFAULT);
-            Ok(Item::literal(Value::Text(text), ty))
+            Item::literal(Value::Text(text), ty)
         }
-        Err(_) if other.is_text() => {
-            let shown = printable(bytes);
-            let charset = other.collation().map_or("utf8mb4", |collation| collation.charset());
-            let message = format!("Cannot convert string '{shown}' from binary to {charset}");
-            Err(SqlError::new(ErrorCode::CannotConvertString, message))
-        }
-        _ => Ok(item),
+        Err(_) => item,
     }
 }
 
 /// A value as comparisons see it: with all digits that it keeps, and a constant expression as its value.
-fn compared(item: Item) -> Item {
+pub(super) fn compared(item: Item) -> Item {
     known(item.unrounded(KEPT_DIGITS))
 }
 

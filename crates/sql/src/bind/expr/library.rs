@@ -94,6 +94,11 @@ impl Binder<'_> {
                 Takes::AsIs | Takes::Keyword(_) => item,
                 Takes::Exact => bytes_as_number(item),
                 Takes::Moment => self.dated(item),
+                Takes::Temporal => self.bits_as_bytes(item),
+                Takes::Clock => {
+                    let item = self.bits_as_bytes(item);
+                    self.without_day(item)
+                }
                 Takes::DigitText => match bytes_as_number(item) {
                     item if item.ty.is_bytes() => item,
                     item => self.convert_to_text(item, default),
@@ -184,8 +189,9 @@ impl Binder<'_> {
         self.given(value)
     }
 
-    /// A TIME as a datetime of today; other values as they are.
+    /// A TIME as a datetime of today; other values as they are, those of a BIT column as bytes.
     pub(in crate::bind) fn dated(&mut self, item: Item) -> Item {
+        let item = self.bits_as_bytes(item);
         let SqlType::Time { fsp } = item.ty else { return item };
         let Some(function) = LibraryFunction::by_name("TIMESTAMP") else { return item };
         let today = datetime_parts(self.env.session.now_datetime()).0;

@@ -3,7 +3,8 @@
 //! ```text
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
-//!   compare     =, <, IN, BETWEEN, LIKE, rows
+//!   compare     =, <, LIKE, rows
+//!   range       BETWEEN, IN
 //!   numbers     numbers of texts that were made of other values
 //!   tolerance   floating-point numbers of a fixed number of digits
 //!   arithmetic  + - * / DIV %, bits
@@ -31,6 +32,7 @@ mod library;
 pub(crate) mod literal;
 mod name_const;
 mod numbers;
+mod range;
 mod session;
 mod session_call;
 mod temporal;
@@ -44,7 +46,7 @@ use super::{
     select::Selected,
 };
 use crate::{
-    parse::{AND_CHAIN, OR_CHAIN, is_function_word},
+    parse::{AND_CHAIN, AND_SIGN_CHAIN, OR_CHAIN, OR_SIGN_CHAIN, is_function_word},
     typing::Item,
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
@@ -256,9 +258,16 @@ impl Binder<'_> {
 
     fn call(&mut self, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
         let name = function.name.to_string();
-        if name == AND_CHAIN || name == OR_CHAIN {
-            let op = if name == AND_CHAIN { LogicOp::And } else { LogicOp::Or };
-            return self.logic(op, &plain_args(function)?, cx);
+        if let Some(op) = chain_operator(&name) {
+            let args = plain_args(function)?;
+            for _ in 1..args.len() {
+                match name.as_str() {
+                    AND_SIGN_CHAIN => self.deprecated("'&&'", "AND"),
+                    OR_SIGN_CHAIN => self.deprecated("'|| as a synonym for OR'", "OR"),
+                    _ => {}
+                }
+            }
+            return self.logic(op, &args, cx);
         }
         if function.over.is_some() {
             return Err(SqlError::unsupported("window functions"));
@@ -298,6 +307,15 @@ impl Binder<'_> {
             Some(parts) => parts.into_iter().map(|e| self.expr(e, cx)).collect(),
             None => Ok(vec![self.expr(expr, cx)?]),
         }
+    }
+}
+
+/// The operator of a chain that the parser has made a call.
+fn chain_operator(name: &str) -> Option<LogicOp> {
+    match name {
+        AND_CHAIN | AND_SIGN_CHAIN => Some(LogicOp::And),
+        OR_CHAIN | OR_SIGN_CHAIN => Some(LogicOp::Or),
+        _ => None,
     }
 }
 

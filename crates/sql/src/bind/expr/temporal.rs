@@ -75,7 +75,7 @@ impl Binder<'_> {
         let Interval { unit, count } = interval;
         let collation = self.default_collation();
         let digits = interval_digits(unit, count.ty);
-        let start = if moves_days(unit) { self.dated(start) } else { start };
+        let start = if moves_days(unit) { self.dated(start) } else { self.bits_as_bytes(start) };
         let (start, ty) = match start.ty {
             SqlType::Date if unit.keeps_dates() => (start, SqlType::Date),
             SqlType::Date => (start, SqlType::DateTime { fsp: digits }),
@@ -115,7 +115,8 @@ impl Binder<'_> {
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         use IntervalUnit::*;
         let arg = self.expr(expr, cx)?;
-        let arg = if matches!(unit, Day | Month | Quarter | Year | YearMonth) { self.dated(arg) } else { arg };
+        let is_of_date = matches!(unit, Day | Month | Quarter | Year | YearMonth);
+        let arg = if is_of_date { self.dated(arg) } else { self.bits_as_bytes(arg) };
         if unit == Week {
             let args = vec![self.convert(arg, SqlType::Date), self.default_week_mode()];
             return Ok(call(ScalarFunction::Week, args, SqlType::BIGINT));
@@ -140,7 +141,7 @@ impl Binder<'_> {
 
     /// A date or datetime as MySQL reads it where a unit of several parts begins with days: a column, and what is moved
     /// by an interval, has its day; anything else is a time of day alone.
-    fn without_day(&mut self, arg: Item) -> Item {
+    pub(super) fn without_day(&mut self, arg: Item) -> Item {
         use ScalarFunction::{ConvertTz, DateAdd, DateSub};
         let has_day = match &arg.expr {
             Expr::Column(_) => true,
@@ -159,6 +160,7 @@ impl Binder<'_> {
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
     pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
+        let arg = self.bits_as_bytes(arg);
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         let part = call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT);
         Ok(if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part })

@@ -106,6 +106,10 @@ impl Binder<'_> {
         let refs: Vec<&Item> = texts.iter().collect();
         let model = collation::aggregate_result(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
         let own = texts[1].ty.collation().unwrap_or(model.0);
+        // The text that is searched for stays a byte string, but has to be a text if the other one is.
+        if own != Collation::Binary && texts[0].ty.is_bytes() && texts[1].derivation < texts[0].derivation {
+            self.text_or_bytes(texts[0].clone(), own)?;
+        }
         let convert = |item: Item| match (own, item.ty) {
             (_, SqlType::Bytes { .. }) => item,
             (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty).into())),

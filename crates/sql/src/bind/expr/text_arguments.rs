@@ -2,10 +2,10 @@
 
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, bytes_of_length, collation, result::byte_length, text_of_length},
+    typing::{Derivation, Item, bytes_of_length, collation, fold, result::byte_length, text_of_length},
 };
 use muster_algebra::{Expr, ScalarFunction as F};
-use muster_types::{Collation, Result, SqlType};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, charset::decode};
 
 /// Functions that compare their texts and do not give one of them: their texts must have one collation.
 const COMPARED: [&str; 6] = ["find_in_set", "regexp_instr", "regexp_like", "regexp_replace", "regexp_substr", "strcmp"];
@@ -13,13 +13,15 @@ const COMPARED: [&str; 6] = ["find_in_set", "regexp_instr", "regexp_like", "rege
 impl Binder<'_> {
     /// All as text under the collation that decides, or as byte strings; and a model of the result's derivation.
     pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = name.to_ascii_lowercase();
         let model = match COMPARED.contains(&&*operation) {
+            _ if are_null(&items) => NO_TEXT,
             true => collation::aggregate(&refs, self.default_collation(), &operation)?,
             false => collation::aggregate_result(&refs, self.default_collation(), &operation)?,
         };
-        let items = items.into_iter().map(|item| self.text_or_bytes(item, model.0)).collect();
+        let items = items.into_iter().map(|item| self.text_or_bytes(item, model.0)).collect::<Result<_>>()?;
         Ok((items, model))
     }
 
@@ -30,22 +32,40 @@ impl Binder<'_> {
         items: Vec<Item>,
         name: &str,
     ) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
+        if are_null(&items[..items.len().min(1)]) {
+            let items = items.into_iter().map(|item| self.text_or_bytes(item, Collation::Binary));
+            return Ok((items.collect::<Result<_>>()?, NO_TEXT));
+        }
         let is_binary = items.first().is_some_and(|item| item.ty.is_bytes());
         let deciding: Vec<&Item> = items.iter().filter(|item| is_binary || !item.ty.is_bytes()).collect();
         let model = collation::aggregate_result(&deciding, self.default_collation(), &name.to_ascii_lowercase())?;
         let convert = |item: Item| match item.ty {
-            SqlType::Bytes { .. } => item,
+            SqlType::Bytes { .. } => Ok(item),
             _ => self.text_or_bytes(item, model.0),
         };
-        Ok((items.into_iter().map(convert).collect(), model))
+        Ok((items.into_iter().map(convert).collect::<Result<_>>()?, model))
     }
 
-    fn text_or_bytes(&mut self, item: Item, collation: Collation) -> Item {
-        match (collation, item.ty) {
+    /// A string as one of the collation that was decided on. Error 3854 for a constant byte string that is no text.
+    pub(super) fn text_or_bytes(&mut self, item: Item, collation: Collation) -> Result<Item> {
+        Ok(match (collation, item.ty) {
             (Collation::Binary, SqlType::Bytes { .. }) => item,
             (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty).into())),
+            (_, SqlType::Bytes { .. }) => {
+                let constant = match item.as_literal() {
+                    Some(value) => Some(value.clone()),
+                    None => fold::constant(&item.expr),
+                };
+                if let Some(Value::Bytes(bytes)) = constant
+                    && decode(collation.character_set(), &bytes).is_none()
+                {
+                    return Err(SqlError::cannot_convert_bytes(&bytes, collation.charset()));
+                }
+                self.convert_to_text(item, collation)
+            }
             _ => self.convert_to_text(item, collation),
-        }
+        })
     }
 
     /// A call whose result has so many characters, or bytes if the texts are byte strings.
@@ -58,6 +78,13 @@ impl Binder<'_> {
         let args = args.into_iter().map(|item| item.expr).collect();
         Item { derivation, ..Item::new(Expr::Call { function, args, ty }, ty) }
     }
+}
+
+/// The collation of nothing but NULL, which is a byte string.
+const NO_TEXT: (Collation, Derivation) = (Collation::Binary, Derivation::Ignorable);
+
+fn are_null(items: &[Item]) -> bool {
+    !items.is_empty() && items.iter().all(|item| item.ty == SqlType::Null)
 }
 
 /// Text of so many characters, or a byte string of so many bytes.

@@ -1,0 +1,239 @@
+//! BETWEEN and IN: one value next to several others.
+//!
+//! ```text
+//!   BETWEEN   one comparison over the value and both bounds (MySQL: `Item_func_between::resolve_type`)
+//!   IN        one comparison for each kind of pairs (`Item_func_in::resolve_type`), as the operand of CASE has it
+//! ```
+
+use super::{
+    ExprContext,
+    compare::{compared, is_string},
+    literal::bytes_as_number,
+    not, row_parts,
+};
+use crate::{bind::binder::Binder, typing::Item};
+use muster_algebra::{CompareOp, Expr, LogicOp};
+use muster_types::{
+    Result, SqlError, SqlType, Value,
+    temporal::{FSP_MAX, TIME_MAX_MICROS},
+};
+use sqlparser::ast;
+
+const DATETIME: SqlType = SqlType::DateTime { fsp: FSP_MAX };
+/// A time that none is equal to, for a text that is no time.
+const NO_TIME: i64 = TIME_MAX_MICROS + 1;
+
+/// Returns true for what MySQL compares as a string unless a number is next to it: texts, and dates and times.
+fn is_string_or_moment(item: &Item) -> bool {
+    is_string(item) || item.ty.is_temporal() || item.ty == SqlType::Null
+}
+
+fn is_time(item: &Item) -> bool {
+    matches!(item.ty, SqlType::Time { .. })
+}
+
+fn has_date(item: &Item) -> bool {
+    item.ty.is_temporal() && !is_time(item)
+}
+
+fn is_constant(item: &Item) -> bool {
+    matches!(item.expr, Expr::Literal { .. })
+}
+
+impl Binder<'_> {
+    pub fn between(
+        &mut self,
+        expr: &ast::Expr,
+        negated: bool,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        let first = self.expr(expr, cx)?;
+        let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
+        let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
+        if !negated && low == high && low.as_literal().is_some_and(|value| !value.is_null()) {
+            return self.compare(CompareOp::Eq, first, low);
+        }
+        let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
+        let (at_least, at_most) =
+            if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
+        let args =
+            vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
+        Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
+    }
+
+    /// A tested value (twice) and its two bounds, in the type in which all are compared.
+    fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
+        let items = items.map(compared);
+        let are_strings = items.iter().all(is_string_or_moment);
+        if are_strings && items.iter().any(has_date) {
+            let are_moments = items.iter().all(|item| item.ty.is_temporal());
+            return Ok(match are_moments {
+                true => items,
+                // A text that is a date of its own type leaves the column bare.
+                false => self.bounds_as_dates(items)?,
+            });
+        }
+        let items = self.bounds_beside_column(items);
+        if items.iter().all(|item| item.ty.is_temporal()) {
+            return Ok(items);
+        }
+        if are_strings {
+            let texts = items.map(|item| match is_time(&item) {
+                true => self.convert_to_text(item, self.default_collation()),
+                false => item,
+            });
+            let alike = self.strings_alike(texts.into(), "between")?;
+            return alike.try_into().map_err(|_| SqlError::internal("bounds"));
+        }
+        let is_real = |item: &Item| is_string_or_moment(item) || matches!(item.ty, SqlType::Float | SqlType::Double);
+        let is_real = items.iter().any(|item| item.ty != SqlType::Null && is_real(item));
+        Ok(items.map(|item| match is_real {
+            true => self.convert(bytes_as_number(item), SqlType::Double),
+            false => item,
+        }))
+    }
+
+    /// Dates and texts as dates. The tested value stays as it is where the bounds are dates of its type.
+    fn bounds_as_dates(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
+        let [first, second, low, high] = items;
+        if !has_date(&first) {
+            return Ok([first, second, low, high].map(|item| self.compared_as(item, DATETIME)));
+        }
+        let (first, low) = self.comparable(first, low, "between")?;
+        let (second, high) = self.comparable(second, high, "between")?;
+        Ok([first, second, low, high])
+    }
+
+    /// Constant bounds next to a column of dates or times as what the column would store, if it would store both.
+    fn bounds_beside_column(&mut self, items: [Item; 4]) -> [Item; 4] {
+        let [first, second, low, high] = items;
+        let [stored_low, stored_high] = [&low, &high].map(|bound| self.constant_beside_column(&first, bound));
+        let keeps = |stored: &Option<Item>, bound: &Item| stored.is_some() || bound.ty.is_temporal();
+        match keeps(&stored_low, &low) && keeps(&stored_high, &high) {
+            true => [first, second, stored_low.unwrap_or(low), stored_high.unwrap_or(high)],
+            false => [first, second, low, high],
+        }
+    }
+
+    pub fn in_list(
+        &mut self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        if let Some(parts) = row_parts(expr) {
+            return self.in_rows(&parts, list, negated, cx);
+        }
+        let mut items = vec![compared(self.expr(expr, cx)?)];
+        for e in list {
+            items.push(compared(self.expr(e, cx)?));
+        }
+        let mut items = self.members_alike(items)?;
+        let arg = items.remove(0);
+        // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
+        let mut left: Option<Item> = None;
+        let mut rights = Vec::with_capacity(items.len());
+        let mut uniform = true;
+        let warnings = self.warnings.len();
+        for item in items.iter().cloned() {
+            let (l, r) = self.member(arg.clone(), item, " IN ")?;
+            uniform &= left.as_ref().is_none_or(|known| *known == l);
+            left.get_or_insert(l);
+            rights.push(r.expr);
+        }
+        if let (true, Some(left)) = (uniform, left) {
+            return Ok(Item::bool(Expr::InList { arg: Box::new(left.expr), list: rights, negated }));
+        }
+        // The comparisons are made once more, and warn again.
+        self.warnings.truncate(warnings);
+        let mut args = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            let left = match i > 0 && arg.expr.has_subquery() {
+                true => {
+                    let again = self.expr(expr, cx)?;
+                    self.convert(again, arg.ty)
+                }
+                false => arg.clone(),
+            };
+            args.push(self.compare_member(left, item, " IN ")?.expr);
+        }
+        let any = Expr::Logic { op: LogicOp::Or, args };
+        Ok(Item::bool(if negated { not(any) } else { any }))
+    }
+
+    /// The left side of IN and its list, where one comparison is for all of them.
+    fn members_alike(&mut self, items: Vec<Item>) -> Result<Vec<Item>> {
+        let are_strings = items.iter().all(is_string_or_moment);
+        if are_strings && items.iter().any(has_date) {
+            return Ok(match has_date(&items[0]) {
+                true => items,
+                false => items.into_iter().map(|item| self.compared_as(item, DATETIME)).collect(),
+            });
+        }
+        let is_of_one_kind = are_strings || items[1..].iter().all(|item| item.ty.is_numeric());
+        let are_constants = items[1..].iter().all(is_constant);
+        if items[0].ty.is_temporal() && is_of_one_kind && are_constants {
+            return self.constants_beside_moment(items);
+        }
+        match is_string(&items[0]) {
+            true => self.strings_alike(items, " IN "),
+            false => Ok(items),
+        }
+    }
+
+    /// A date or time and constants of one kind: as what a column would store, if it would store all of them, else as
+    /// numbers or as texts.
+    fn constants_beside_moment(&mut self, items: Vec<Item>) -> Result<Vec<Item>> {
+        let column = items[0].clone();
+        let are_numbers = items[1..].iter().any(|item| item.ty.is_numeric());
+        if items.iter().all(|item| item.ty.is_temporal() || item.ty == SqlType::Null) {
+            return Ok(items);
+        }
+        let mut stored = vec![Some(column.clone())];
+        for item in &items[1..] {
+            let keeps = item.ty == column.ty || item.ty == SqlType::Null;
+            stored.push(if keeps { Some(item.clone()) } else { self.constant_beside_column(&column, item) });
+        }
+        if let Some(stored) = stored.into_iter().collect::<Option<Vec<Item>>>() {
+            return Ok(stored);
+        }
+        if are_numbers {
+            return Ok(items.into_iter().map(|item| self.convert(item, SqlType::Double)).collect());
+        }
+        let collation = self.default_collation();
+        let texts = items.into_iter().map(|item| match item.ty.is_temporal() {
+            true => self.convert_to_text(item, collation),
+            false => item,
+        });
+        let texts = texts.collect();
+        self.strings_alike(texts, " IN ")
+    }
+
+    /// Whether a value is equal to one of those behind IN, or behind WHEN.
+    pub(super) fn compare_member(&mut self, left: Item, item: Item, operation: &str) -> Result<Item> {
+        let (left, item) = self.member(compared(left), compared(item), operation)?;
+        Ok(Item::bool(Expr::compare(CompareOp::Eq, left.expr, item.expr)))
+    }
+
+    /// Both sides in the type in which they are compared. The left side decides whether a text is a date or time.
+    fn member(&mut self, left: Item, item: Item, operation: &str) -> Result<(Item, Item)> {
+        match (left.ty, item.ty) {
+            (SqlType::Time { fsp }, _) if is_string(&item) => {
+                let ty = SqlType::Time { fsp: FSP_MAX.max(fsp) };
+                let item = self.moment_or(item, ty, Value::Time(NO_TIME));
+                Ok((self.convert(left, ty), item))
+            }
+            (_, moment) if is_string(&left) && moment.is_temporal() => {
+                let item = self.convert_to_text(item, self.default_collation());
+                self.comparable_as_it_is(left, item, operation, false)
+            }
+            _ if left.ty.is_temporal() && item.ty.is_numeric() => {
+                Ok((self.convert(left, SqlType::Double), self.convert(bytes_as_number(item), SqlType::Double)))
+            }
+            _ => self.comparable_as_it_is(left, item, operation, false),
+        }
+    }
+}
