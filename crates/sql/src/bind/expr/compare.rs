@@ -136,7 +136,8 @@ impl Binder<'_> {
         self.columns.get(id).origin.as_ref()?;
         let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
         let is_time = matches!(column.ty, SqlType::Time { .. });
-        if !is_time && !(column.ty.is_temporal() && constant.ty.is_numeric()) {
+        let is_stored = is_time || column.ty.is_temporal() && constant.ty.is_numeric();
+        if !is_stored {
             return None;
         }
         let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
