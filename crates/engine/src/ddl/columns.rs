@@ -122,7 +122,7 @@ fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -
             return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
         }
         Some(DefaultClause::Value(value)) => {
-            if !names_members(value, ty) {
+            if !names_members(value, ty) || is_blank_time(value, ty) {
                 return Err(invalid_default());
             }
             Some(DefaultValue::Value(stored_default(spec, ty, value, context).ok_or_else(invalid_default)?))
@@ -142,6 +142,11 @@ fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -
         auto_increment: spec.auto_increment,
         comment: spec.comment.clone(),
     })
+}
+
+/// A blank text is stored as 00:00:00, but is no default.
+fn is_blank_time(value: &Value, ty: SqlType) -> bool {
+    matches!(value, Value::Text(text) if text.trim_matches(' ').is_empty()) && matches!(ty, SqlType::Time { .. })
 }
 
 /// The default as the column stores it; `None` if it does not fit. A warning where the zero date takes its place.

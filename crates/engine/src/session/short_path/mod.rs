@@ -271,13 +271,17 @@ impl SessionState {
         self.process.begin_timed(text, slow_after)
     }
 
-    /// Returns true if a statement takes the short path, as far as is known before it runs. What is learnt of it is not
-    /// kept.
+    /// Returns true if a statement that uses tables takes the short path, as far as is known before it runs. What is
+    /// learnt of it is not kept.
     pub fn is_short(&mut self, sql: &str) -> bool {
-        let found = self.find_short(ShortStatement::Text(sql)).is_some();
-        found
-            || self.short_path.is_unknown
-                && matches!(self.learn(self.process.killed.child_token()).0, Known::Plan(_) | Known::Write(_))
+        let found = match self.find_short(ShortStatement::Text(sql)) {
+            None if self.short_path.is_unknown => self.learn(self.process.killed.child_token()).0.found(false),
+            found => found,
+        };
+        found.is_some_and(|found| match found {
+            FoundPlan::Plan(plan) => !plan.used().is_empty(),
+            FoundPlan::Write(_) => true,
+        })
     }
 }
 
