@@ -6,7 +6,11 @@ use super::{
     run_end::{Left, is_resident},
     search::RowSearch,
 };
-use crate::{command_counters::Command, tables::TableSet};
+use crate::{
+    command_counters::Command,
+    processes::{INSERTING, UPDATING},
+    tables::TableSet,
+};
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
 use muster_sql::{
     MomentValue,
@@ -52,6 +56,14 @@ impl ShortWrite {
 
     pub fn change(&self) -> &ShortChange {
         &self.change
+    }
+
+    /// The state of the statement while it waits.
+    pub fn state(&self) -> &'static str {
+        match self.change {
+            ShortChange::Insert(_) => INSERTING,
+            ShortChange::Update { .. } | ShortChange::Delete { .. } => UPDATING,
+        }
     }
 
     pub fn command(&self) -> Command {

@@ -249,6 +249,16 @@ async fn statements_of_these_kinds_take_the_short_path() {
     ] {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }
+    // What is switched off is not done here either.
+    for (switch, sql) in [
+        ("prefer_ordering_index", "SELECT x FROM o ORDER BY id DESC LIMIT 2"),
+        ("lookup_join", "SELECT p.d, c.t FROM p JOIN c ON c.p = p.id WHERE p.id = 7"),
+    ] {
+        assert!(is_short(&mut session, sql).await, "{sql}");
+        session.execute(&format!("SET optimizer_switch = '{switch}=off'")).await.unwrap();
+        assert!(!is_short(&mut session, sql).await, "{sql}");
+        session.execute("SET optimizer_switch = DEFAULT").await.unwrap();
+    }
     // EXPLAIN tells of the short path, and keeps nothing.
     let entries = status(&mut session, "Plan_cache_entries").await;
     session.execute("EXPLAIN SELECT n FROM p WHERE id = 7 AND y = 1").await.unwrap();

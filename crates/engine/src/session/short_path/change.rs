@@ -134,8 +134,11 @@ impl SessionState {
     }
 
     fn try_change(&self, write: &ShortWrite, cancel: &CancellationToken, waits: bool) -> Result<InPlace> {
-        if waits && !self.transaction.try_open_tables(&[write.table()]) {
-            return Ok(InPlace::General);
+        if waits {
+            self.process.set_state(write.state());
+            if !self.transaction.try_open_tables(&[write.table()]) {
+                return Ok(InPlace::General);
+            }
         }
         let context = match waits {
             true => self.context(cancel.clone(), self.variables.clone()),

@@ -10,6 +10,7 @@ use crate::{
         ShortWrite, TableQuery, Way, scan_of, type_of, with_moments,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
+    variables,
 };
 use muster_algebra::{Expr, Hints, Plan, Rel, RowFetch, Scan};
 use muster_explain::counters;
@@ -70,7 +71,8 @@ impl SessionState {
             return Ok(Known::General);
         }
         let shape = Shape::of(&bound).filter(|_| lock.is_none());
-        let joined = TableQuery::of(&bound);
+        let options = variables::optimizer_options(&context.session.variables);
+        let joined = TableQuery::of(&bound).filter(|query| query.keeps_to(&options));
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }

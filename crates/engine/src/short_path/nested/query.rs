@@ -5,7 +5,8 @@ use crate::short_path::{
     parameter_places::{has_parameter, parameters_are_compared},
     plan::{DEPTH_MAX, is_plain},
 };
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, SubqueryKind, TableDef};
+use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, SubqueryKind, Switch, TableDef};
+use muster_optimizer::Options;
 use muster_sql::Bound;
 use muster_types::SqlType;
 use std::{collections::HashMap, sync::Arc};
@@ -78,6 +79,16 @@ impl TableQuery {
         let outputs = outputs.collect::<Option<Vec<_>>>()?;
         let query = TableQuery { outputs, ..reader.query };
         query.is_known().then_some(query)
+    }
+
+    /// Returns true if no switch is off of what the plan does: lookups in other tables, rows in the order of an index,
+    /// MIN and MAX from its ends.
+    pub fn keeps_to(&self, options: &Options) -> bool {
+        let is_on = |switch| options.is_on(switch);
+        let looks_up = self.tables.len() < 2 || is_on(Switch::LookupJoin);
+        let first_rows = self.limit.is_none() || is_on(Switch::PreferOrderingIndex);
+        let in_order = self.order.is_empty() || is_on(Switch::IndexOrder) && first_rows;
+        looks_up && in_order && (self.grouping.is_none() || is_on(Switch::MinMaxByIndex))
     }
 
     /// Returns true if all expressions can be evaluated for all values of parameters.
