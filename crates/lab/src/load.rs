@@ -44,6 +44,28 @@ async fn load_as(session: &mut Session, name: &str, data: &DataSet, observer: &d
     Ok(())
 }
 
+/// Error number of a database that does not exist.
+const BAD_DATABASE: u16 = 1049;
+
+/// Error: no database of this name can be made without quotes.
+pub(crate) fn check_schema_name(schema: &str) -> target::Result<()> {
+    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
+    }
+    Ok(())
+}
+
+/// A connection to a database that has tables; `None` if it has none, or does not exist.
+pub(crate) async fn connect_to_loaded(database: &TestedDatabase, schema: &str) -> target::Result<Option<AnyTarget>> {
+    let mut target = match database.connect(Some(schema)).await {
+        Ok(target) => target,
+        Err(TargetError::Statement { number: BAD_DATABASE, .. }) => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let is_empty = target.query("SHOW TABLES").await?.rows.is_empty();
+    Ok((!is_empty).then_some(target))
+}
+
 /// Makes the database `name` anew and loads its tables: as batches into an embedded database, over LOAD DATA LOCAL into
 /// a server. A database of that name is dropped. Errors: those of the statements; a server without `local_infile`.
 pub async fn load_into(

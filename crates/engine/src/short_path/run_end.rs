@@ -3,7 +3,7 @@
 use muster_storage::{
     Counters, Pages, ReadView, RowVisit, Table, VisitCounts, VisitEnd, counters::Counter, key::ByteRange,
 };
-use muster_types::SqlError;
+use muster_types::{SqlError, ValueRef};
 use std::{cell::Cell, ops::ControlFlow, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,17 @@ pub(super) const TEXT_BYTES_MAX: usize = 1024;
 /// Most bytes that the values of a result have here. They are not taken from the memory of queries.
 pub(super) const RESULT_BYTES_MAX: usize = 256 << 10;
 /// Bytes that a value is counted as besides those of its text.
-pub(super) const VALUE_BYTES: usize = 16;
+const VALUE_BYTES: usize = 16;
+
+/// Bytes that a value is counted as.
+pub(super) fn counted_bytes(value: &ValueRef<'_>) -> usize {
+    VALUE_BYTES
+        + match value {
+            ValueRef::Text(text) => text.len(),
+            ValueRef::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+}
 
 /// How a run ended.
 #[derive(Debug)]

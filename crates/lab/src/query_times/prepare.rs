@@ -2,13 +2,11 @@
 
 use crate::{
     DataSet,
-    load::{LoadObserver, load_into},
+    load::{LoadObserver, check_schema_name, connect_to_loaded, load_into},
     target::{Result, Target, TargetError, TestedDatabase},
 };
 use std::time::{Duration, Instant};
 
-/// Error number of a database that does not exist.
-const BAD_DATABASE: u16 = 1049;
 /// Page cleaners get this long after a load.
 const SETTLING_MAX: Duration = Duration::from_secs(120);
 /// They have stopped if they have written nothing for so long: some leave a share of the pages dirty.
@@ -23,9 +21,7 @@ pub async fn prepare(
     anew: bool,
     observer: &dyn LoadObserver,
 ) -> Result<()> {
-    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
-    }
+    check_schema_name(schema)?;
     if !anew && is_prepared(database, schema, data).await? {
         return Ok(());
     }
@@ -39,14 +35,7 @@ pub async fn prepare(
 
 /// Returns true if the data are there, and false if the database has no tables or does not exist.
 async fn is_prepared(database: &TestedDatabase, schema: &str, data: &DataSet) -> Result<bool> {
-    let mut target = match database.connect(Some(schema)).await {
-        Ok(target) => target,
-        Err(TargetError::Statement { number: BAD_DATABASE, .. }) => return Ok(false),
-        Err(e) => return Err(e),
-    };
-    if target.query("SHOW TABLES").await?.rows.is_empty() {
-        return Ok(false);
-    }
+    let Some(mut target) = connect_to_loaded(database, schema).await? else { return Ok(false) };
     for table in &data.tables {
         let rows = match target.query(&format!("SELECT COUNT(*) FROM {}", table.name)).await {
             Ok(answer) => answer.number()?.unsigned_abs(),

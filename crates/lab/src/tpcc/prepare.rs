@@ -2,12 +2,9 @@
 
 use super::{Scale, Table, data_set};
 use crate::{
-    load::{LoadObserver, load_into},
+    load::{LoadObserver, check_schema_name, connect_to_loaded, load_into},
     target::{Result, Target, TargetError, TestedDatabase},
 };
-
-/// Error number of a database that does not exist.
-const BAD_DATABASE: u16 = 1049;
 
 /// Loads the tables into the database `schema` unless they are there. `anew`: a database of that name is dropped first.
 /// Error: the database has other tables, or another number of warehouses, items or customers.
@@ -30,9 +27,7 @@ pub(super) async fn prepare_with(
     anew: bool,
     observer: &dyn LoadObserver,
 ) -> Result<()> {
-    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err(TargetError::Answer(format!("'{schema}' is no name of a database that can be made")));
-    }
+    check_schema_name(schema)?;
     if !anew && is_prepared(database, schema, scale).await? {
         return Ok(());
     }
@@ -45,14 +40,7 @@ pub(super) async fn prepare_with(
 
 /// Returns true if the data are there, and false if the database has no tables or does not exist.
 async fn is_prepared(database: &TestedDatabase, schema: &str, scale: Scale) -> Result<bool> {
-    let mut target = match database.connect(Some(schema)).await {
-        Ok(target) => target,
-        Err(TargetError::Statement { number: BAD_DATABASE, .. }) => return Ok(false),
-        Err(e) => return Err(e),
-    };
-    if target.query("SHOW TABLES").await?.rows.is_empty() {
-        return Ok(false);
-    }
+    let Some(mut target) = connect_to_loaded(database, schema).await? else { return Ok(false) };
     // Tables that transactions neither add rows to nor take them from; order_line was loaded last.
     for table in [Table::Warehouse, Table::Item, Table::Customer] {
         let rows = match target.query(&format!("SELECT COUNT(*) FROM {}", table.name())).await {

@@ -10,7 +10,7 @@ use crate::short_path::{
     constant::{constant_value, value_of_row},
     key_access::KeyValue,
     plan::ShortPlan,
-    run_end::{ENTRIES_MAX, Left, RESULT_BYTES_MAX, RunEnd, RunFigures, Stop, VALUE_BYTES},
+    run_end::{ENTRIES_MAX, Left, RESULT_BYTES_MAX, RunEnd, RunFigures, Stop, counted_bytes},
     sink::RowSink,
     totals::Total,
 };
@@ -157,12 +157,7 @@ impl ShortRun<'_> {
 
     /// Counts a value of the result. `Left::General` when there are too many to be kept beside the memory of queries.
     fn count_bytes(&mut self, value: &ValueRef<'_>) -> Result<(), Left> {
-        self.bytes += VALUE_BYTES;
-        match value {
-            ValueRef::Text(text) => self.bytes += text.len(),
-            ValueRef::Bytes(bytes) => self.bytes += bytes.len(),
-            _ => {}
-        }
+        self.bytes += counted_bytes(value);
         if self.bytes > RESULT_BYTES_MAX { Err(Left::General) } else { Ok(()) }
     }
 

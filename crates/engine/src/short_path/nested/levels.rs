@@ -127,8 +127,13 @@ fn group_slots(query: &TableQuery) -> Vec<u16> {
 }
 
 impl super::query::QueryTable {
+    /// The position in the table of a column of the query.
+    fn position(&self, column: ColId) -> Option<usize> {
+        self.columns.iter().find(|(id, _)| *id == column).map(|(_, position)| *position)
+    }
+
     fn has(&self, column: ColId) -> bool {
-        self.columns.iter().any(|(id, _)| *id == column)
+        self.position(column).is_some()
     }
 }
 
@@ -167,7 +172,7 @@ impl Choice<'_> {
 
     fn access(&self, table: usize, conditions: &[Expr], index: usize) -> Option<KeyAccess> {
         let (query, of) = (self.query, &self.query.tables[table]);
-        let position = |id: ColId| of.columns.iter().find(|(c, _)| *c == id).map(|(_, position)| *position);
+        let position = |id: ColId| of.position(id);
         let known = |id: ColId| {
             let is_read = self.read.iter().any(|t| query.tables[*t].has(id));
             is_read.then(|| query.columns.ty(id))
@@ -227,7 +232,7 @@ impl Choice<'_> {
     /// The table by the index whose ends hold extremes of a column, of which as many parts as may be are known.
     fn ends(&self, table: usize, conditions: &[Expr], extremes: (ColId, bool, bool)) -> Option<Reached> {
         let of = &self.query.tables[table];
-        let position = |id: ColId| of.columns.iter().find(|(c, _)| *c == id).map(|(_, position)| *position);
+        let position = |id: ColId| of.position(id);
         let about = Conditions { table: &of.def, all: conditions, position: &position, known: &|_| None };
         let needed: Vec<usize> = self.needed(table).into_iter().map(|(_, c)| c).collect();
         let all = (0..of.def.indexes.len()).filter_map(|index| {
@@ -255,7 +260,7 @@ impl Choice<'_> {
             return None;
         }
         let of = &self.query.tables[table];
-        let position = |id: ColId| of.columns.iter().find(|(c, _)| *c == id).map(|(_, position)| *position);
+        let position = |id: ColId| of.position(id);
         let needed: Vec<usize> = self.needed(table).into_iter().map(|(_, c)| c).collect();
         let mut access = KeyAccess::all(index, conditions.len());
         let all = Conditions { table: &of.def, all: conditions, position: &position, known: &|_| None };
@@ -274,8 +279,7 @@ impl Choice<'_> {
         }
         let column = |key: &SortKey| {
             let Expr::Column(id) = &key.expr else { return None };
-            let (_, column) = of.columns.iter().find(|(c, _)| c == id)?;
-            Some((*column, key.descending))
+            Some((of.position(*id)?, key.descending))
         };
         let order = self.query.order.iter().map(column).collect::<Option<Vec<_>>>()?;
         let has_lists = access.equal.iter().any(|values| matches!(values, KeyValues::AnyOf(_)));

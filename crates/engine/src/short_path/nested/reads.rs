@@ -2,7 +2,7 @@
 
 use super::{Level, RowScope};
 use crate::{
-    short_path::run_end::{Left, RESULT_BYTES_MAX, ReadTotals, Stop, VALUE_BYTES, is_resident},
+    short_path::run_end::{Left, RESULT_BYTES_MAX, ReadTotals, Stop, counted_bytes, is_resident},
     tables::storage_error,
 };
 use muster_storage::{
@@ -63,12 +63,7 @@ impl Budget {
 
     /// Counts a value that is kept beside the memory of queries.
     fn keep(&mut self, value: &ValueRef<'_>) -> Result<(), Left> {
-        self.bytes += VALUE_BYTES;
-        match value {
-            ValueRef::Text(text) => self.bytes += text.len(),
-            ValueRef::Bytes(bytes) => self.bytes += bytes.len(),
-            _ => {}
-        }
+        self.bytes += counted_bytes(value);
         if self.bytes > RESULT_BYTES_MAX { Err(Left::TooMany) } else { Ok(()) }
     }
 }
