@@ -8,19 +8,23 @@ use muster_engine::{
     io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     types::ErrorCode,
 };
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 const EIO: i32 = 5;
 
 struct Home {
     disk: Arc<SimulatedDisk>,
     database: Arc<Database>,
+    /// What is temporary lies on a true disk.
+    _directory: tempfile::TempDir,
 }
 
 impl Home {
     fn new() -> Home {
         let disk = Arc::new(SimulatedDisk::new());
-        Home { database: Database::open_on(Path::new("/d"), fixture::options(), disk.clone()).unwrap(), disk }
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open_on(directory.path(), fixture::options(), disk.clone()).unwrap();
+        Home { disk, database, _directory: directory }
     }
 
     /// No page is in memory, and none can be read.
