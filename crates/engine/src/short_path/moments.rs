@@ -4,7 +4,6 @@
 use super::parameters::VALUES_MAX;
 use muster_sql::MomentValue;
 use muster_types::{Value, temporal::datetime_parts};
-use std::borrow::Cow;
 
 /// The number of the first of them; a text has fewer values.
 pub const FIRST_MOMENT: usize = VALUES_MAX;
@@ -18,7 +17,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    fn value(&self, of: MomentValue) -> Value {
+    pub fn value(&self, of: MomentValue) -> Value {
         match of {
             MomentValue::Now { fsp } => {
                 let unit = 10i64.pow(6 - u32::from(fsp));
@@ -28,16 +27,4 @@ impl Moment {
             MomentValue::LastInsertId => Value::UInt(self.last_insert_id),
         }
     }
-}
-
-/// The values of a text with those of the moment behind them.
-pub fn with_moments<'a>(values: &'a [Value], of: &[MomentValue], moment: impl FnOnce() -> Moment) -> Cow<'a, [Value]> {
-    if of.is_empty() {
-        return Cow::Borrowed(values);
-    }
-    let mut all = values.to_vec();
-    all.resize(FIRST_MOMENT, Value::Null);
-    let moment = moment();
-    all.extend(of.iter().map(|of| moment.value(*of)));
-    Cow::Owned(all)
 }

@@ -1,5 +1,6 @@
 //! The literals of a statement as its parameters, so that statements which differ in literals only share a plan.
 
+use super::text_numbers::plain_number;
 use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 
 /// Longer statements are not looked at.
@@ -52,8 +53,14 @@ pub fn is_small(text: &str, values: usize) -> bool {
 }
 
 /// Adds the class of a value to the key of its statement: a plan is good for all values of a class. `None` for values
-/// that no plan is made for.
-pub fn add_class(value: &Value, key: &mut Vec<u8>) -> Option<()> {
+/// that no plan is made for. `is_prepared`: the
+/// statement is a prepared one, in which texts next to numbers have another meaning.
+pub fn add_class(value: &Value, is_prepared: bool, key: &mut Vec<u8>) -> Option<()> {
+    // Where a text stands decides whether it means the number that it is.
+    if let Some(number) = plain_number(value, is_prepared) {
+        key.push(if is_prepared { b'?' } else { b'\'' });
+        return add_class(&number, is_prepared, key);
+    }
     let class = match value {
         Value::Null => b'n',
         Value::Int(_) => b'i',
@@ -244,7 +251,7 @@ fn end_of_number(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The value of a literal that is a number of few digits, with or without a point.
-fn number(literal: &str) -> Option<Value> {
+pub(super) fn number(literal: &str) -> Option<Value> {
     if literal.len() > DIGITS_MAX {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use super::{
     direct::DirectPlan,
+    inputs::Inputs,
     nested::NestedPlan,
     run_end::RunFigures,
     sink::{KEPT_MAX, Kept},
@@ -10,7 +11,6 @@ use crate::ColumnInfo;
 use muster_algebra::{Expr, TableId};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
-use muster_sql::MomentValue;
 use muster_storage::counters::Counter;
 
 /// Expressions are evaluated on the stack of a connection, so they must not be nested deeply.
@@ -25,8 +25,8 @@ pub struct General {
     pub cost_ms: f64,
     /// True if it fetches rows in the order of their keys.
     pub in_key_order: bool,
-    /// Its parameters behind those of its text.
-    pub moments: Vec<MomentValue>,
+    /// What it takes besides the values of its text.
+    pub inputs: Inputs,
 }
 
 /// How the rows are come by.
@@ -56,9 +56,9 @@ impl ShortPlan {
         &self.general.used
     }
 
-    /// The parameters behind those of the statement's text.
-    pub fn moments(&self) -> &[MomentValue] {
-        &self.general.moments
+    /// What the plan takes besides the values of the statement's text.
+    pub fn inputs(&self) -> &Inputs {
+        &self.general.inputs
     }
 
     /// Returns true if the plan locks the rows that it reads.

@@ -1,6 +1,7 @@
 //! A statement that adds a row, or changes rows of one table by a key or a short range, bound once for all values.
 
 use super::{
+    inputs::Inputs,
     parameter_places::has_parameter,
     plan::{DEPTH_MAX, is_plain},
     run_end::{Left, is_resident},
@@ -12,9 +13,8 @@ use crate::{
     tables::TableSet,
 };
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
-use muster_sql::{
-    MomentValue,
-    bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings},
+use muster_sql::bind::{
+    BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings,
 };
 use muster_storage::Table;
 use muster_types::{KeyRange, SqlType, Value};
@@ -41,17 +41,17 @@ pub struct ShortWrite {
     tables: Weak<TableSet>,
     /// What it is counted as.
     command: Command,
-    /// Its parameters behind those of its text.
-    moments: Vec<MomentValue>,
+    /// What it takes besides the values of its text.
+    inputs: Inputs,
 }
 
 impl ShortWrite {
-    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, moments: Vec<MomentValue>) -> ShortWrite {
-        ShortWrite { change, tables: Arc::downgrade(tables), command, moments }
+    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, inputs: Inputs) -> ShortWrite {
+        ShortWrite { change, tables: Arc::downgrade(tables), command, inputs }
     }
 
-    pub fn moments(&self) -> &[MomentValue] {
-        &self.moments
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
     }
 
     pub fn change(&self) -> &ShortChange {

@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     variables::{self, OF_BINDING, definitions::Kind},
 };
-use muster_sql::{BindEnv, MomentValue, Parameters, SessionValues, VariableScope};
+use muster_sql::{BesideNumber, BindEnv, MomentValue, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
 use std::{
     cell::{Cell, RefCell},
@@ -20,11 +20,18 @@ pub struct BindEnvironment<'a> {
     /// In a statement that is bound for all executions: the values that become parameters then, the first of which has
     /// this number.
     moments: Option<(usize, RefCell<Vec<MomentValue>>)>,
+    /// The texts among the parameters that stand next to numbers.
+    beside_numbers: RefCell<Vec<(usize, BesideNumber)>>,
 }
 
 impl<'a> BindEnvironment<'a> {
     pub fn new(context: &'a StatementContext) -> BindEnvironment<'a> {
-        BindEnvironment { context, is_of_the_moment: Cell::new(false), moments: None }
+        BindEnvironment {
+            context,
+            is_of_the_moment: Cell::new(false),
+            moments: None,
+            beside_numbers: RefCell::default(),
+        }
     }
 
     /// For a statement that is bound for all executions: values of the moment become parameters, the first of which
@@ -36,6 +43,11 @@ impl<'a> BindEnvironment<'a> {
     /// The values of the moment that have become parameters.
     pub fn moments(&self) -> Vec<MomentValue> {
         self.moments.as_ref().map_or_else(Vec::new, |(_, values)| values.borrow().clone())
+    }
+
+    /// The texts among the parameters that stand next to numbers, and next to what.
+    pub fn beside_numbers(&self) -> Vec<(usize, BesideNumber)> {
+        self.beside_numbers.borrow().clone()
     }
 
     /// Returns true if the bound statement holds values of the session or of the time, so that it does not serve again.
@@ -56,6 +68,10 @@ impl<'a> BindEnvironment<'a> {
 }
 
 impl SessionValues for BindEnvironment<'_> {
+    fn note_beside_number(&self, parameter: usize, beside: BesideNumber) {
+        self.beside_numbers.borrow_mut().push((parameter, beside));
+    }
+
     fn check_interrupt(&self) -> Result<()> {
         self.context.check_interrupt()
     }

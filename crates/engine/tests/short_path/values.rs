@@ -87,6 +87,58 @@ async fn literals_of_all_types() {
     }
 }
 
+/// Runs a prepared statement on both paths with each of the values.
+async fn compare_prepared(short: &mut Session, general: &mut Session, sql: &str, values: &[Value]) {
+    let (of_short, of_general) = (short.prepare(sql).await.unwrap(), general.prepare(sql).await.unwrap());
+    for value in values.iter().chain(values.iter().rev()) {
+        let value = std::slice::from_ref(value);
+        let wanted = answer(general.execute_prepared(of_general.id, value).await, false).await;
+        let warned = general.warnings().len();
+        let found = answer(short.execute_prepared(of_short.id, value).await, false).await;
+        assert_eq!(found.as_ref().map_err(|e| e.code), wanted.as_ref().map_err(|e| e.code), "{sql} {value:?}");
+        assert_eq!(short.warnings().len(), warned, "{sql} {value:?}");
+    }
+}
+
+/// A text for a `?` next to an integer or a decimal is such a number, as in MySQL 8; in the text of a statement it is a
+/// DOUBLE.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn texts_next_to_exact_numbers() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 31).await;
+    let (mut short, mut general) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+    let texts = ["5", "300", "0.1", "-7", "2.50", "x", "1e2", "9007199254740993"].map(|s| Value::Text(s.to_owned()));
+    for sql in [
+        "SELECT id + ? FROM t WHERE id < 20",
+        "SELECT d * ? FROM t WHERE id < 20",
+        "SELECT id FROM t WHERE d > ? AND id < 900",
+        "SELECT id FROM t WHERE id + 1 > ? AND id < 900",
+        "SELECT id FROM t WHERE id BETWEEN 3 AND ?",
+        "SELECT COUNT(*), SUM(d) FROM t WHERE id < ?",
+    ] {
+        compare_prepared(&mut short, &mut general, sql, &texts).await;
+    }
+    for (session, name) in [(&mut short, "changed_short"), (&mut general, "changed_generally")] {
+        session.execute(&format!("CREATE TABLE {name} (i BIGINT PRIMARY KEY, d DECIMAL(20,10))")).await.unwrap();
+        session.execute(&format!("INSERT INTO {name} VALUES (9007199254740993, 1.5)")).await.unwrap();
+        for (assignment, texts, wanted) in [
+            ("d = d + ?", ["0.1", "0.2"], "1.8000000000"),
+            ("i = i - ?", ["1", "2"], "9007199254740990"),
+            ("d = ? * d", ["2.5", "2"], "9.0000000000"),
+        ] {
+            let update = session.prepare(&format!("UPDATE {name} SET {assignment} WHERE i > ?")).await.unwrap();
+            for text in texts {
+                let values = [text, "17"].map(|s| Value::Text(s.to_owned()));
+                session.execute_prepared(update.id, &values).await.unwrap();
+            }
+            let column = &assignment[..1];
+            let rows = answer(session.execute(&format!("SELECT {column} FROM {name}")).await, false).await.unwrap().1;
+            assert_eq!(rows, [[Some(wanted.to_owned())]], "{assignment}");
+        }
+    }
+}
+
 /// Values that a client sends with a prepared statement.
 fn values() -> Vec<Value> {
     let text = |s: &str| Value::Text(s.to_owned());
@@ -104,6 +156,11 @@ fn values() -> Vec<Value> {
         text("5"),
         text("300"),
         text("300 "),
+        text("-3"),
+        text("5.5"),
+        text("300.00"),
+        text("007"),
+        text("3e2"),
         text("x"),
         text("X "),
         text("ab1"),

@@ -216,7 +216,7 @@ async fn changes_of_few_rows_take_the_short_path() {
         "INSERT INTO h SELECT 1, 'x'",
         "REPLACE INTO a (id, k) VALUES (1, 5)",
         "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
-        "UPDATE a SET k = 1 WHERE id = '1'",
+        "UPDATE a SET k = 1 WHERE id = ' 1'",
         "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
         "DELETE FROM a WHERE c = 'x'",
     ] {

@@ -97,6 +97,8 @@ pub trait SessionValues {
     fn moment_parameter(&self, _value: MomentValue) -> Option<usize> {
         None
     }
+    /// Told of each parameter of a statement that is bound once that is a text next to an exact number.
+    fn note_beside_number(&self, _parameter: usize, _beside: BesideNumber) {}
     /// `user@host` as the client gave them.
     fn user(&self) -> String;
     /// `user@host` of the account (CURRENT_USER()).
@@ -148,6 +150,17 @@ pub enum MomentValue {
     Today,
     /// LAST_INSERT_ID().
     LastInsertId,
+}
+
+/// What a text stands next to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BesideNumber {
+    /// A column of integers that it is compared with.
+    Column,
+    /// Another integer or a decimal that it is compared with.
+    Number,
+    /// The other operand of an arithmetic operator, an integer or a decimal.
+    Operand,
 }
 
 /// All that binding looks at besides the statement.

@@ -8,7 +8,7 @@ use crate::{
     dml::{self, InPlace},
     processes::Begun,
     session::{Session, state::SessionState},
-    short_path::{ShortWrite, with_moments},
+    short_path::ShortWrite,
     threads::{self, panic_error},
     waiting,
 };
@@ -144,7 +144,7 @@ impl SessionState {
             true => self.context(cancel.clone(), self.variables.clone()),
             false => self.context_in_place(cancel.clone()),
         };
-        let values = with_moments(self.short_path.values(), write.moments(), || self.moment_at(&context.clock));
+        let values = write.inputs().parameters(self.short_path.values(), || self.moment_at(&context.clock));
         dml::change_in_place(&context, write, &values)
     }
 

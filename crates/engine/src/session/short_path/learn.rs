@@ -6,8 +6,8 @@ use crate::{
     command_counters::Command,
     dml,
     short_path::{
-        DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, Way, scan_of, type_of, with_moments,
+        DirectPlan, Epoch, FIRST_MOMENT, General, Inputs, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
+        ShortWrite, TableQuery, TextNumbers, TextsOf, Way, plain_number, scan_of, type_of,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
     variables,
@@ -51,22 +51,50 @@ impl SessionState {
     }
 
     /// The types that the statement is bound with.
-    fn parameter_types(&self) -> Vec<SqlType> {
+    fn parameter_types(&self, numbers: TextNumbers) -> Vec<SqlType> {
         let collation = self.short_path.settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
-        self.short_path.values.iter().map(|value| type_of(value, collation)).collect()
+        let mut values = self.short_path.values.clone();
+        numbers.read(&mut values);
+        values.iter().map(|value| type_of(value, collation)).collect()
+    }
+
+    /// The texts among the statement's values that mean numbers by where they stand.
+    fn text_numbers(
+        &self,
+        context: &Arc<StatementContext>,
+        tables: &StatementTables,
+        statement: &Statement,
+    ) -> Result<TextNumbers> {
+        let values = &self.short_path.values;
+        if !values.iter().any(|value| plain_number(value, true).is_some()) {
+            return Ok(TextNumbers::default());
+        }
+        let types = self.parameter_types(TextNumbers::default());
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
+        let env = environment.with(tables, Parameters::Types(&types));
+        match statement {
+            Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop)?,
+            Statement::Update(update) => bind_update(update, &env).map(drop)?,
+            Statement::Delete(delete) => bind_delete(delete, &env).map(drop)?,
+            _ => {}
+        }
+        let is_query = matches!(statement, Statement::Query(_));
+        let texts = TextsOf { is_prepared: self.short_path.is_prepared, is_query };
+        Ok(TextNumbers::of(values, &environment.beside_numbers(), texts))
     }
 
     fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
         let text = &self.short_path.text;
         let statement = muster_sql::parse_under(text, self.modes())?;
-        let Statement::Query(query) = statement else { return self.make_short_write(context, tables, &statement) };
+        let Statement::Query(query) = &statement else { return self.make_short_write(context, tables, &statement) };
         let mut locking = query.locking();
         let Some(lock) = locking.pop().map_or(Some(None), |lock| locking.is_empty().then_some(Some(lock))) else {
             return Ok(Known::General);
         };
-        let types = self.parameter_types();
+        let numbers = self.text_numbers(context, tables, &statement)?;
+        let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
-        let bound = muster_sql::bind_query(&query, &environment.with(tables, Parameters::Types(&types)))?;
+        let bound = muster_sql::bind_query(query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
             return Ok(Known::General);
         }
@@ -76,12 +104,12 @@ impl SessionState {
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }
-        let moments = environment.moments();
+        let inputs = Inputs { moments: environment.moments(), numbers };
         if lock.is_some() {
             tables.will_lock_rows();
         }
         // The plan for the values that the statement has now.
-        let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
+        let values = inputs.parameters(&self.short_path.values, || self.moment_at(&context.clock));
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
@@ -93,7 +121,7 @@ impl SessionState {
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order,
-            moments,
+            inputs,
         };
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -105,16 +133,17 @@ impl SessionState {
         tables: &Arc<StatementTables>,
         statement: &Statement,
     ) -> Result<Known> {
-        let types = self.parameter_types();
         let to_change = StatementTables::to_change(context);
         if !Arc::ptr_eq(to_change.set(), tables.set()) {
             return Ok(Known::GeneralForNow);
         }
+        let numbers = self.text_numbers(context, &to_change, statement)?;
+        let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let env = environment.with(&to_change, Parameters::Types(&types));
         let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
-            let moments = environment.moments();
-            let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
+            let inputs = Inputs { moments: environment.moments(), numbers };
+            let values = inputs.parameters(&self.short_path.values, || self.moment_at(&context.clock));
             search_plan(context, target, search, surroundings, &to_change, &values)
         };
         let change = match statement {
@@ -124,8 +153,8 @@ impl SessionState {
             _ => None,
         };
         let change = change.filter(|_| !environment.is_of_the_moment());
-        let write =
-            change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement), environment.moments()));
+        let inputs = Inputs { moments: environment.moments(), numbers };
+        let write = change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement), inputs));
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 }

@@ -233,7 +233,7 @@ impl SessionState {
         }
         key.clear();
         key.extend_from_slice(&number.to_le_bytes());
-        values.iter().try_for_each(|value| add_class(value, key))?;
+        values.iter().try_for_each(|value| add_class(value, *is_prepared, key))?;
         key.push(0);
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());

@@ -1,6 +1,6 @@
 //! Arithmetic and bits.
 
-use super::{ExprContext, literal::bytes_as_number};
+use super::{ExprContext, beside_number::beside_operand, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
     typing::{
@@ -34,6 +34,8 @@ impl Binder<'_> {
         cx: &mut ExprContext,
     ) -> Result<Item> {
         let (l, r) = self.sides(left, right, cx)?;
+        let besides = (beside_operand(&r), beside_operand(&l));
+        let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
         Ok(self.arithmetic(op, l, r))
     }
 

@@ -1,6 +1,6 @@
 //! Comparisons: both sides get one type.
 
-use super::{ExprContext, compare_op, literal::bytes_as_number, not, row_parts};
+use super::{ExprContext, beside_number::beside_compared, compare_op, literal::bytes_as_number, not, row_parts};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison},
@@ -24,6 +24,8 @@ impl Binder<'_> {
         let (l, r) = (row_width(left), row_width(right));
         if l.is_none() && r.is_none() {
             let (l, r) = self.sides(left, right, cx)?;
+            let besides = (beside_compared(&r), beside_compared(&l));
+            let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
             return self.compare(op, l, r);
         }
         // Of a row and a subquery the row says how many columns there are.

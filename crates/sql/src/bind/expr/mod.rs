@@ -3,6 +3,7 @@
 //! ```text
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
+//!   beside_number  texts for a `?` next to exact numbers
 //!   compare     =, <, LIKE, rows
 //!   range       BETWEEN, IN
 //!   numbers     numbers of texts that were made of other values
@@ -23,6 +24,7 @@
 
 mod aggregate;
 mod arithmetic;
+mod beside_number;
 mod case;
 mod column;
 mod compare;

@@ -7,6 +7,7 @@
 
 use super::{
     ExprContext,
+    beside_number::beside_compared,
     compare::{compared, is_string},
     literal::bytes_as_number,
     not, row_parts,
@@ -51,7 +52,10 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let first = self.expr(expr, cx)?;
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
+        let bounds = [low, high];
         let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
+        let beside = beside_compared(&first);
+        let (low, high) = (self.beside_number(bounds[0], low, beside), self.beside_number(bounds[1], high, beside));
         if !negated && low == high && low.as_literal().is_some_and(|value| !value.is_null()) {
             return self.compare(CompareOp::Eq, first, low);
         }
@@ -128,8 +132,10 @@ impl Binder<'_> {
             return self.in_rows(&parts, list, negated, cx);
         }
         let mut items = vec![compared(self.expr(expr, cx)?)];
+        let beside = beside_compared(&items[0]);
         for e in list {
-            items.push(compared(self.expr(e, cx)?));
+            let item = compared(self.expr(e, cx)?);
+            items.push(self.beside_number(e, item, beside));
         }
         let mut items = self.members_alike(items)?;
         let arg = items.remove(0);
