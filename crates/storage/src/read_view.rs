@@ -116,10 +116,32 @@ impl ReadView {
         trx_id < self.low || trx_id == self.own || trx_id < self.high && self.active.binary_search(&trx_id).is_err()
     }
 
+    /// What the view sees, to be compared with that of other views.
+    pub(crate) fn sight(&self) -> Sight {
+        Sight { low: self.low, high: self.high, active: Arc::clone(&self.active), own: self.own }
+    }
+
     /// Returns true if the view sees all changes of a page whose largest transaction id this is.
     #[inline]
     pub fn sees_all_of(&self, page_max_trx_id: u64) -> bool {
         page_max_trx_id < self.low
+    }
+}
+
+/// What a view sees, without a hold on it.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    low: u64,
+    high: u64,
+    active: Arc<[u64]>,
+    own: u64,
+}
+
+impl Sight {
+    /// Returns true if a view sees the same transactions.
+    pub fn is_of(&self, view: &ReadView) -> bool {
+        let alike = (self.low, self.high, self.own) == (view.low, view.high, view.own);
+        alike && (Arc::ptr_eq(&self.active, &view.active) || self.active == view.active)
     }
 }
 

@@ -3,8 +3,11 @@
 
 use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, schema};
 use crate::{
-    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, StorageError, Store, StoreOptions, Table,
-    TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, testing::random::Random,
+    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Scan, ScanRequest, StorageError, Store,
+    StoreOptions, Table, TableSchema, TableStatistics, Transaction,
+    io::simulated::SimulatedDisk,
+    rows::fixtures::{rows_of, scan_request},
+    testing::random::Random,
 };
 use muster_types::{KeyPart, SqlType, Value};
 use std::{path::Path, sync::Arc};
@@ -218,6 +221,35 @@ fn an_old_view_sees_its_version_behind_thousands_of_others() {
         views.iter().for_each(|(view, version)| assert!(hot.sees(view, *version) <= 110));
     }
     hot.is_at_rest(9499);
+}
+
+/// A reader of an old view meets the entries of all later versions, and asks once what it sees of their row.
+#[test]
+fn the_entries_of_a_hot_row_ask_for_their_row_once() {
+    let hot = Hot::new(2);
+    let view = hot.store().read_view();
+    hot.commit_each(1..VERSIONS);
+    let middle = hot.store().read_view();
+    let mut trx = hot.store().begin();
+    hot.update(&mut trx, VERSIONS..3 * VERSIONS);
+    for (ordered, reverse) in [(false, false), (true, false), (true, true)] {
+        for (view, version) in [(&view, 0), (&middle, VERSIONS - 1), (&view, 0)] {
+            let request =
+                ScanRequest { view: Arc::clone(view), index: 2, ordered, reverse, ..scan_request(vec![0, 1, 2, 3]) };
+            let reads = hot.reads(|| {
+                let mut cursor = Scan::new(Arc::clone(&hot.table), request).unwrap().cursor();
+                let batch = cursor.next_batch().unwrap().expect("a row");
+                let rows = rows_of(&hot.table.schema().columns, batch.columns(), batch.num_rows());
+                assert_eq!(rows, [Hot::row(version)]);
+                assert!(cursor.next_batch().unwrap().is_none());
+            });
+            // Once with the versions of the leaf that a reader does not wait for, once behind it.
+            assert!(reads <= 200, "{reads} reads of undo records for version {version}");
+        }
+    }
+    trx.roll_back().unwrap();
+    drop((view, middle));
+    hot.is_at_rest(VERSIONS - 1);
 }
 
 /// Half of the versions may go, the others are needed: the needed ones are not read anew for each that goes.

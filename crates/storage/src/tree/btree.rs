@@ -20,7 +20,10 @@ use super::{
     },
     planted::PlantedFault,
     probe::{Event, Probe},
-    read::{descent::DescentTarget, versions::History},
+    read::{
+        descent::DescentTarget,
+        versions::{History, LastVersion},
+    },
 };
 use crate::{
     Counters, ReadView, Result, StorageError,
@@ -63,6 +66,8 @@ pub struct Tree {
     pub(super) locks: OnceLock<Arc<LockTable>>,
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
+    /// Of a clustered tree: the version that a reader found last behind many newer ones.
+    pub(super) last_version: LastVersion,
     pub(super) probe: Probe,
     pub(super) planted: Planted<PlantedFault>,
 }
@@ -96,6 +101,7 @@ impl Tree {
             horizon: RwLock::new(Arc::new(AtomicU64::new(u64::MAX))),
             unique: Stripes::default(),
             unlinked: Mutex::default(),
+            last_version: LastVersion::default(),
             probe: Probe::default(),
             planted: Planted::default(),
         })

@@ -37,7 +37,7 @@ mod read;
 pub mod record;
 pub mod rows;
 pub mod search;
-mod single;
+pub mod single;
 pub mod slot;
 pub mod split;
 mod views;

@@ -19,18 +19,35 @@ impl Tree {
     pub(super) fn seen_before(
         &self,
         newest: Version,
-        mut record: Vec<u8>,
+        record: Vec<u8>,
         view: &ReadView,
         pages: &Pages<'_>,
     ) -> Result<Seen> {
+        if let Some(seen) = self.last_version.get(newest.roll_pointer, view) {
+            return Ok(seen);
+        }
+        let mut steps = 0;
+        let seen = self.walk_back(newest, record, view, pages, &mut steps)?;
+        self.last_version.keep(newest.roll_pointer, view, &seen, steps);
+        Ok(seen)
+    }
+
+    /// The same, from the undo records. Counts those that it looks at.
+    fn walk_back(
+        &self,
+        newest: Version,
+        mut record: Vec<u8>,
+        view: &ReadView,
+        pages: &Pages<'_>,
+        steps: &mut usize,
+    ) -> Result<Seen> {
         let may_wait = matches!(pages, Pages::All(_));
         let mut at = newest.roll_pointer;
-        let mut steps = 0;
         while at != 0 {
-            if !may_wait && steps == STEPS_AT_ONCE {
+            if !may_wait && *steps == STEPS_AT_ONCE {
                 return Ok(Seen::MustWait);
             }
-            steps += 1;
+            *steps += 1;
             let undo = self.history.get().and_then(|history| history.undo.as_ref());
             let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
             let Some(Before { version, marked, row, skips }) = before else {

@@ -1,6 +1,9 @@
 //! Copies of leaves: pages in memory, without slots, of rows as a view sees them.
 
-use super::{LeafPage, Seen, entry::SeenEntry};
+use super::{
+    LeafPage, Seen,
+    entry::{EntriesInDoubt, SeenEntry},
+};
 use crate::{
     ReadView, Result,
     page::PageHeaderMut,
@@ -56,6 +59,10 @@ impl Tree {
         let numbers = rows_at(&leaf, positions.clone(), |_| true).map_err(corrupt)?;
         let newest = leaf.to_block_of(&self.layout, &numbers).map_err(corrupt)?;
         let mut rows = RowBlock::new(&self.layout);
+        let mut entries = match self.layout.index {
+            0 => None,
+            _ => Some(EntriesInDoubt::of(self, &leaf)?),
+        };
         // Rows of `newest` before this one are copied or left out.
         let mut next = 0;
         for slot in leaf.slots_at(&positions) {
@@ -64,7 +71,10 @@ impl Tree {
             let copied = match view.sees(slot.version.trx_id) {
                 true if slot.marked => Copied::Nothing,
                 true => Copied::Same,
-                false => self.row_in_doubt(&leaf, (numbers.get(here), &slot), (&newest, here), view, pages)?,
+                false => match &mut entries {
+                    Some(entries) => self.entry_in_doubt(entries, (numbers.get(here), &slot), view, pages)?,
+                    None => self.row_in_doubt(&leaf, &slot, (&newest, here), view, pages)?,
+                },
             };
             if matches!(copied, Copied::Same) {
                 continue;
@@ -81,36 +91,44 @@ impl Tree {
         Ok(Some(self.pages_of(&rows, leaf.page_no())))
     }
 
-    /// A row of a leaf whose newest version, a row of `newest`, the view does not see, as the view sees it.
+    /// A row of a leaf of a clustered tree whose newest version, a row of `newest`, the view does not see, as the view
+    /// sees it.
     fn row_in_doubt(
         &self,
         leaf: &Leaf<'_>,
-        (row, slot): (usize, &Slot),
+        slot: &Slot,
         (newest, here): (&RowBlock, usize),
         view: &ReadView,
         pages: &Pages<'_>,
     ) -> Result<Copied> {
-        let mut block = RowBlock::new(&self.layout);
-        if self.layout.index == 0 {
-            let record = self.layout.record.record_of(newest, here);
-            return Ok(match self.seen_before(slot.version, record, view, pages)? {
-                Seen::Row(record) => {
-                    self.layout.record.append_to(&record, &mut block).map_err(|e| self.corrupt(leaf.page_no(), e))?;
-                    Copied::Other(block)
-                }
-                Seen::Nothing => Copied::Nothing,
-                Seen::MustWait => Copied::MustWait,
-            });
-        }
+        let record = self.layout.record.record_of(newest, here);
+        Ok(match self.seen_before(slot.version, record, view, pages)? {
+            Seen::Row(record) => {
+                let mut block = RowBlock::new(&self.layout);
+                self.layout.record.append_to(&record, &mut block).map_err(|e| self.corrupt(leaf.page_no(), e))?;
+                Copied::Other(block)
+            }
+            Seen::Nothing => Copied::Nothing,
+            Seen::MustWait => Copied::MustWait,
+        })
+    }
+
+    /// An entry of a leaf of a secondary tree of which the view does not see the last change, as the view sees it.
+    fn entry_in_doubt(
+        &self,
+        entries: &mut EntriesInDoubt<'_>,
+        (row, slot): (usize, &Slot),
+        view: &ReadView,
+        pages: &Pages<'_>,
+    ) -> Result<Copied> {
         if self.planted.has(PlantedFault::TrustEntries) {
             return Ok(if slot.marked { Copied::Nothing } else { Copied::Same });
         }
-        let key = self.key_by(leaf, &self.layout.key, row)?;
-        let row_key = self.key_by(leaf, &self.layout.clustered_key, row)?;
-        Ok(match self.seen_entry(&key, &row_key, view, pages)? {
+        Ok(match entries.seen(row, view, pages)? {
             SeenEntry::Entry(values) => {
                 self.probe.hit(Event::DoubtedSeen);
-                block.push_values(&self.layout, &values)?;
+                let mut block = RowBlock::new(&self.layout);
+                block.push_values(&self.layout, values)?;
                 Copied::Other(block)
             }
             SeenEntry::Nothing => {

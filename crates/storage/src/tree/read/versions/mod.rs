@@ -5,6 +5,7 @@
 //!   page.rs    a leaf as a view sees it: the latched page, or a copy
 //!   copy.rs    copies: rows of a leaf, each in the version that the view sees
 //!   chain.rs   versions before the newest one, from undo records
+//!   recent.rs  the version that was found last behind many newer ones
 //!   entry.rs   entries of secondary trees of which the view does not see the last change
 //! ```
 //!
@@ -16,12 +17,14 @@ mod entry;
 #[cfg(test)]
 mod fake;
 mod page;
+mod recent;
 #[cfg(test)]
 mod tests;
 
 #[cfg(test)]
 pub(crate) use fake::FakeUndo;
 pub use page::LeafPage;
+pub(in crate::tree) use recent::LastVersion;
 
 use super::by_key::Pages;
 use crate::tree::{
