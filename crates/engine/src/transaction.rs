@@ -18,7 +18,7 @@ use crate::{
 use muster_algebra::TableId;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
-use muster_storage::{Committed, ReadView, Savepoint, StorageError, Store, Transaction, mutex::Mutex};
+use muster_storage::{Committed, LockWait, ReadView, Savepoint, StorageError, Store, Transaction, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
     collections::HashMap,
@@ -326,6 +326,8 @@ impl SessionTransaction {
     pub fn begin_statement(&self) {
         self.set_status(STATEMENT_USES_TABLES | STATEMENT_MEETS_ROWS | LAST_USED_TABLES, false);
         let mut changes = self.changes.lock();
+        // What an earlier statement would have waited for concerns nobody.
+        drop(changes.transaction.as_ref().and_then(Transaction::take_lock_wait));
         changes.statement = Some(changes.transaction.as_ref().map(Transaction::savepoint));
     }
 
@@ -339,6 +341,22 @@ impl SessionTransaction {
         let undone = self.take_back_statement();
         self.locks.end_statement(self.owner);
         undone
+    }
+
+    /// Takes back what the statement has changed, which is to run anew once it has the lock that it has met: the wait
+    /// for that. `None`: it has met none. The locks of rows that the statement has got by then stay.
+    pub fn restart_for_lock(&self) -> Result<Option<LockWait>> {
+        let (statement, wait) = {
+            let mut changes = self.changes.lock();
+            (changes.statement.take(), changes.transaction.as_ref().and_then(Transaction::take_lock_wait))
+        };
+        let undone = match (statement, &wait) {
+            // A transaction that has changed nothing is there to wait.
+            (Some(None), Some(_)) => self.back_to(Transaction::beginning()),
+            (statement, _) => self.undo_statement(statement),
+        };
+        self.locks.end_statement(self.owner);
+        undone.map(|()| wait)
     }
 
     /// Takes back what the statement has changed. It keeps the tables that it has locked.

@@ -8,9 +8,14 @@ thread_local! {
 }
 
 /// Says that this thread polls sessions and nothing else. Each of them holds a reference of `sessions`, and whoever
-/// counts them holds one more. A session that is alone on the thread then waits on it for the disk.
+/// counts them holds one more. The thread has the timer of a `tokio` runtime. A session that is alone on the thread then waits on it for the disk.
 pub fn serve_sessions(sessions: Weak<()>) {
     SESSIONS.set(sessions);
+}
+
+/// Returns true if this thread polls sessions of a server, with a timer.
+pub(crate) fn serves_here() -> bool {
+    SESSIONS.with_borrow(Weak::strong_count) > 0
 }
 
 /// Returns true if nobody but the session that asks lives on this thread.

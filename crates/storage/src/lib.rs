@@ -67,7 +67,7 @@ pub use error::{Result, StorageError};
 pub use io::IoBackend;
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
-pub use locks::{LockMode, LockTable, Waits};
+pub use locks::{LockError, LockMode, LockTable, LockWait, Waits};
 pub use log::{FlushAtCommit, LogSettings, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;

@@ -8,6 +8,7 @@
 //!   table.rs       the lock table: locks are acquired and released
 //!   gaps.rs        gaps that are split by a new entry, or joined where one goes
 //!   wait.rs        a thread that waits: until the lock is granted, a deadlock, a timeout or KILL
+//!   async_wait.rs  a task that waits, without a thread
 //!   deadlock.rs    cycles of transactions that wait for each other
 //!   other_waits.rs waits of sessions for something else than keys, in the same cycles
 //!   transaction.rs the locks of one transaction, and how it waits for those of others
@@ -24,6 +25,7 @@
 //! as they are. A search that comes to a session which waits for a whole table goes on there ([`OtherWaits`]), with
 //! those waits stopped, too.
 
+mod async_wait;
 mod deadlock;
 mod gaps;
 mod other_waits;
@@ -36,6 +38,7 @@ mod table;
 mod transaction;
 mod wait;
 
+pub use async_wait::LockWait;
 pub use deadlock::{Deadlock, DeadlockParty};
 pub use other_waits::{OtherWaits, Party, StoppedWaits};
 pub use owner::LockOwner;

@@ -2,7 +2,7 @@
 
 use super::{request::Resource, table::Acquired};
 use crate::primitives::{AtomicU64, Condvar, Mutex, SeqCst};
-use std::{sync::Arc, time::SystemTime};
+use std::{sync::Arc, task::Waker, time::SystemTime};
 
 /// A transaction that takes locks. It waits for one lock at a time.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct LockOwner {
     held: Mutex<Held>,
     pub(super) waiting: Mutex<WaitState>,
     pub(super) woken: Condvar,
+    /// The task that waits, if it is no thread.
+    task: Mutex<Option<Waker>>,
 }
 
 /// The locks of a transaction.
@@ -51,6 +53,7 @@ impl LockOwner {
             held: Mutex::default(),
             waiting: Mutex::new(WaitState::Idle),
             woken: Condvar::default(),
+            task: Mutex::default(),
         }
     }
 
@@ -123,9 +126,19 @@ impl LockOwner {
         std::mem::take(&mut held.locks)
     }
 
-    /// Ends the wait of the transaction's thread.
+    /// Ends the wait of the transaction's thread or task.
     pub(super) fn wake(&self, outcome: WaitState) {
         *self.waiting.lock() = outcome;
         self.woken.notify_all();
+        let task = self.task.lock().take();
+        task.into_iter().for_each(Waker::wake);
+    }
+
+    /// Has this task woken when the wait of the transaction ends.
+    pub(super) fn wake_task(&self, task: &Waker) {
+        let mut known = self.task.lock();
+        if known.as_ref().is_none_or(|known| !known.will_wake(task)) {
+            *known = Some(task.clone());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The locks of one transaction, and how it waits for those of others.
 
-use super::{Acquired, LockError, LockMode, LockOwner, LockTable, Resource, Waits, Wanted};
+use super::{Acquired, LockError, LockMode, LockOwner, LockTable, LockWait, Resource, Waits, Wanted};
 use crate::primitives::Mutex;
 use std::sync::Arc;
 
@@ -102,8 +102,19 @@ impl TransactionLocks {
     pub fn wait(&self) -> Result<Option<Resource>, LockError> {
         let blocked = self.blocked.lock().take();
         let Some((resource, wanted)) = blocked else { return Ok(None) };
-        let acquired = self.table.acquire(&self.owner, &resource, wanted, &self.waits)?;
+        let acquired = self.table.acquire(&self.owner, &resource, wanted, &self.waits);
+        if acquired == Err(LockError::WouldWait) {
+            self.block(resource, wanted);
+            return Err(LockError::WouldWait);
+        }
+        let acquired = acquired?;
         Ok((acquired == Acquired::New).then_some(resource))
+    }
+
+    /// The wait for the lock that the latest error `WouldWait` was about, if there was one since this was asked last.
+    pub fn take_wait(&self) -> Option<LockWait> {
+        let request = self.blocked.lock().take()?;
+        Some(LockWait::new(Arc::clone(&self.table), Arc::clone(&self.owner), request))
     }
 
     pub fn release(&self, resource: &Resource) {

@@ -121,7 +121,7 @@ pub(super) struct WaitTimes {
     waits: AtomicU64,
     total: AtomicU64,
     max: AtomicU64,
-    timeouts: AtomicU64,
+    pub timeouts: AtomicU64,
     deadlocks: AtomicU64,
 }
 
@@ -165,7 +165,7 @@ impl LockTable {
     }
 
     /// Adds the request to its queue. Returns `Some` if it could be granted after all. Error: `Deadlock`.
-    fn begin_waiting(
+    pub(super) fn begin_waiting(
         &self,
         owner: &Arc<LockOwner>,
         resource: &Resource,
@@ -219,7 +219,7 @@ impl LockTable {
     }
 
     /// Withdraws the request of a transaction. Returns false if it does not wait any more.
-    fn give_up(&self, owner: &LockOwner, resource: &Resource) -> bool {
+    pub(super) fn give_up(&self, owner: &LockOwner, resource: &Resource) -> bool {
         let mut waits = self.waits.lock();
         self.withdraw(&mut waits, owner, resource, WaitState::Idle)
     }
@@ -242,7 +242,7 @@ impl WaitTimes {
         self.deadlocks.fetch_add(1, SeqCst);
     }
 
-    fn add(&self, time: Duration) {
+    pub fn add(&self, time: Duration) {
         let micros = time.as_micros() as u64;
         self.total.fetch_add(micros, SeqCst);
         self.max.fetch_max(micros, SeqCst);

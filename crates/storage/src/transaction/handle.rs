@@ -2,7 +2,7 @@
 
 use super::{PlantedFault, TransactionSystem, UndoRecord, kind};
 use crate::{
-    FileId, LockMode, ReadView, Result, StorageError, Waits,
+    FileId, LockMode, LockWait, ReadView, Result, StorageError, Waits,
     locks::TransactionLocks,
     log::{FlushAtCommit, Group, Log, Lsn, Room},
     open_files::KeptOpen,
@@ -206,6 +206,16 @@ impl Transaction {
 
     pub fn savepoint(&self) -> Savepoint {
         Savepoint { last: self.last }
+    }
+
+    /// The moment before its first change.
+    pub fn beginning() -> Savepoint {
+        Savepoint { last: 0 }
+    }
+
+    /// The wait for the lock that the latest error `WouldWait` was about, if there was one since this was asked last.
+    pub fn take_lock_wait(&self) -> Option<LockWait> {
+        self.locks.as_ref().and_then(TransactionLocks::take_wait)
     }
 
     /// Undoes what was changed since. Errors: those of reading and changing pages; then the transaction is half undone

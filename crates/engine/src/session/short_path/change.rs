@@ -1,7 +1,10 @@
 //! A change of rows on the short path: begun, run, ended and counted in the task of its connection, unless it has to
 //! wait for a page or a lock.
 
-use super::ShortAnswer;
+use super::{
+    ShortAnswer,
+    lock_wait::{LOCKS_MAX, Waited},
+};
 use crate::{
     Outcome,
     command_counters::Command,
@@ -12,7 +15,7 @@ use crate::{
     threads::{self, panic_error},
     waiting,
 };
-use muster_storage::Committed;
+use muster_storage::{Committed, LockWait};
 use muster_types::{Result, SqlError};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -30,32 +33,45 @@ pub(in crate::session) struct Ended {
 /// What became of a change.
 enum Changed {
     Ended(Ended),
-    MustWait,
+    /// It cannot go on without waiting, for this lock if that is known.
+    MustWait(Option<LockWait>),
     General,
 }
 
 impl Session {
-    /// Runs a statement that has begun, on the caller's thread unless it has to wait for a lock, or for a page while
-    /// others live there.
+    /// Runs a statement that has begun, on the caller's thread unless it has to wait for a page while others live
+    /// there. It waits for locks in its task.
     pub(super) async fn write_short(&mut self, write: Arc<ShortWrite>, begun: Begun) -> ShortAnswer {
-        let mut changed = {
-            let mut state = self.state.lock();
-            match waiting::is_alone() || state.is_in_memory(&write) {
-                true => state.change_short(&write, &begun.cancel, false),
-                false => Changed::MustWait,
-            }
-        };
-        if matches!(changed, Changed::MustWait) {
+        let mut changed = self.change_here(&write, &begun);
+        for _ in 0..LOCKS_MAX {
+            let Changed::MustWait(Some(lock)) = changed else { break };
+            self.process.set_state(write.state());
+            changed = match self.wait_for_lock(lock, &begun).await {
+                Waited::Granted => self.change_here(&write, &begun),
+                Waited::Failed(e) => Changed::Ended(self.state.lock().end_short(write.command(), Err(e))),
+                Waited::Elsewhere => Changed::MustWait(None),
+            };
+        }
+        if matches!(changed, Changed::MustWait(_)) {
             let (state, cancel) = (self.state.clone(), begun.cancel.clone());
             let change = move || Ok(state.lock().change_short(&write, &cancel, true));
             changed = threads::blocking(change).await.unwrap_or(Changed::General);
         }
         match changed {
             Changed::Ended(ended) => ShortAnswer::Done(self.tell_when_durable(ended, begun.number).await),
-            Changed::MustWait | Changed::General => {
+            Changed::MustWait(_) | Changed::General => {
                 self.begun_short = Some(begun);
                 ShortAnswer::General
             }
+        }
+    }
+
+    /// Runs a statement that has begun, without waiting; pages are waited for where nobody else is kept waiting.
+    fn change_here(&self, write: &ShortWrite, begun: &Begun) -> Changed {
+        let mut state = self.state.lock();
+        match waiting::is_alone() || state.is_in_memory(write) {
+            true => state.change_short(write, &begun.cancel, false),
+            false => Changed::MustWait(None),
         }
     }
 
@@ -107,14 +123,18 @@ impl SessionState {
         let left = match done.unwrap_or_else(|panic| Err(panic_error(&*panic))) {
             Ok(InPlace::Done(done)) => return Changed::Ended(self.end_short(write.command(), done.outcome())),
             Err(e) => return Changed::Ended(self.end_short(write.command(), Err(e))),
-            Ok(InPlace::MustWait) => Changed::MustWait,
+            Ok(InPlace::MustWait) => Changed::MustWait(None),
             Ok(InPlace::General) => Changed::General,
         };
         (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
         // The rows are changed again, and counted.
         self.process.counters.take_back_changed_rows(changed_rows);
-        match self.transaction.restart_statement() {
-            Ok(()) => left,
+        let restarted = match left {
+            Changed::MustWait(_) => self.transaction.restart_for_lock().map(Changed::MustWait),
+            left => self.transaction.restart_statement().map(|()| left),
+        };
+        match restarted {
+            Ok(left) => left,
             // The general path meets the same error.
             Err(e) => Changed::Ended(Ended { outcome: Err(e), committed: None }),
         }

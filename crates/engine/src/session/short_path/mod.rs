@@ -5,11 +5,13 @@
 //!   learn.rs      a plan that the cache does not have yet
 //!   read.rs       SELECT, also with locks
 //!   change.rs     changes of rows
+//!   lock_wait.rs  a statement that waits for a lock in its task
 //!   transact.rs   BEGIN, COMMIT, ROLLBACK
 //! ```
 
 mod change;
 mod learn;
+mod lock_wait;
 mod read;
 mod transact;
 

@@ -1,6 +1,10 @@
 //! A SELECT on the short path: its run, where it waits, and what it counts.
 
-use super::{ShortAnswer, change::Ended};
+use super::{
+    ShortAnswer,
+    change::Ended,
+    lock_wait::{LOCKS_MAX, Waited},
+};
 use crate::{
     Outcome, Session,
     command_counters::Command,
@@ -15,7 +19,7 @@ use crate::{
     threads,
 };
 use muster_sql::{Blocked, Isolation};
-use muster_storage::{LockMode, Pages, ReadView};
+use muster_storage::{LockMode, LockWait, Pages, ReadView};
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -61,7 +65,15 @@ impl Session {
         S: RowSink + Default + Send + 'static,
     {
         let mut locked = self.state.lock().lock_short(&plan, &begun, false, &mut sink);
-        if matches!(locked, Locked::MustWait) {
+        for _ in 0..LOCKS_MAX {
+            let Locked::MustWait(Some(lock)) = locked else { break };
+            locked = match self.wait_for_lock(lock, &begun).await {
+                Waited::Granted => self.state.lock().lock_short(&plan, &begun, false, &mut sink),
+                Waited::Failed(e) => Locked::Ended(self.state.lock().end_short(Command::SELECT, Err(e))),
+                Waited::Elsewhere => Locked::MustWait(None),
+            };
+        }
+        if matches!(locked, Locked::MustWait(_)) {
             let (state, begun) = (self.state.clone(), begun.clone());
             let lock = move || {
                 let locked = state.lock().lock_short(&plan, &begun, true, &mut sink);
@@ -74,7 +86,7 @@ impl Session {
                 Ok(_) => (sink, ShortAnswer::Rows),
                 Err(e) => (sink, ShortAnswer::Done(Err(e))),
             },
-            Locked::General | Locked::MustWait => {
+            Locked::General | Locked::MustWait(_) => {
                 self.begun_short = Some(begun);
                 (sink, ShortAnswer::General)
             }
@@ -86,13 +98,14 @@ impl Session {
 enum Locked {
     /// Without an error the sink has its rows.
     Ended(Ended),
-    MustWait,
+    /// It cannot go on without waiting, for this lock if that is known.
+    MustWait(Option<LockWait>),
     General,
 }
 
 impl SessionState {
     /// `max_execution_time`; zero: as long as it takes.
-    fn longest(&self) -> Duration {
+    pub(super) fn longest(&self) -> Duration {
         self.short_path.settings.as_ref().map_or(Duration::ZERO, |s| s.longest)
     }
 
@@ -213,16 +226,14 @@ impl SessionState {
             RunEnd::Failed(e) => Err(e),
             RunEnd::General | RunEnd::TooMany | RunEnd::MustWait => {
                 (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
-                let restarted = self.transaction.restart_statement();
-                return match (restarted, end) {
-                    (Err(e), _) => Locked::Ended(self.end_short(Command::SELECT, Err(e))),
-                    (Ok(()), RunEnd::MustWait) => Locked::MustWait,
-                    (Ok(()), RunEnd::TooMany) => {
-                        self.leave_to_general();
-                        Locked::General
-                    }
-                    (Ok(()), _) => Locked::General,
+                let restarted = match end {
+                    RunEnd::MustWait => self.transaction.restart_for_lock().map(Locked::MustWait),
+                    _ => self.transaction.restart_statement().map(|()| Locked::General),
                 };
+                if matches!(end, RunEnd::TooMany) && restarted.is_ok() {
+                    self.leave_to_general();
+                }
+                return restarted.unwrap_or_else(|e| Locked::Ended(self.end_short(Command::SELECT, Err(e))));
             }
         };
         self.transaction.note_use();
