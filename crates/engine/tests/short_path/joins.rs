@@ -16,7 +16,7 @@ const TABLES: [&str; 3] = [
     "CREATE TABLE o (id BIGINT UNSIGNED PRIMARY KEY, p INT, x DECIMAL(10,4), s CHAR(4) COLLATE utf8mb4_bin NOT NULL, KEY p (p, x), KEY s (s))",
 ];
 
-async fn loaded(directory: &Path, random: &mut Random) -> Arc<Database> {
+pub async fn loaded(directory: &Path, random: &mut Random) -> Arc<Database> {
     let database = random_data::open(directory, 16 << 20);
     let mut root = session(&database, "root");
     for sql in ["CREATE DATABASE db", "USE db"].into_iter().chain(TABLES) {
@@ -98,7 +98,7 @@ fn condition(random: &mut Random, table: &str) -> String {
 
 /// A statement, and whether its rows come in an order that it names wholly. Texts that are equal are so byte by byte,
 /// so that groups have one answer.
-fn statement(random: &mut Random) -> (String, bool) {
+pub fn statement(random: &mut Random) -> (String, bool) {
     let (names, from) = tables(random);
     let mut conditions = vec![condition(random, names[0])];
     for name in &names {

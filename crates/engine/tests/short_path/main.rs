@@ -6,6 +6,7 @@ mod fixture;
 #[path = "../random_data/mod.rs"]
 mod random_data;
 
+mod beside_writers;
 mod data;
 mod joins;
 mod limits;

@@ -1,0 +1,179 @@
+//! Random statements beside transactions that are open or commit between them: both paths see the same rows through the
+//! same views, wait for the same locks in vain, and leave the same locks behind.
+
+use crate::{
+    data::{Answer, answer},
+    fixture::{rows, session},
+    joins::{loaded, statement},
+    random_data::Random,
+};
+use muster_engine::{Database, Session, types::ErrorCode};
+use std::{collections::BTreeSet, sync::Arc};
+
+const WRITERS: usize = 3;
+const READERS: [&str; 2] = ["off", "on"];
+const LOCKS: &str = "SELECT OBJECT_NAME, INDEX_NAME, LOCK_MODE, LOCK_STATUS, LOCK_DATA FROM performance_schema.data_locks \
+    WHERE LOCK_TYPE = 'RECORD' AND ENGINE_TRANSACTION_ID = \
+    (SELECT trx_id FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = CONNECTION_ID())";
+
+/// A step of a writer, which has rows of its own so that none waits for another.
+fn step(random: &mut Random, writer: usize) -> String {
+    let id = random.below(100) * WRITERS + writer;
+    match random.below(10) {
+        0 => "COMMIT".into(),
+        1 => "ROLLBACK".into(),
+        2 | 3 => format!("UPDATE p SET g = {}, d = d + 1.5 WHERE id = {id}", random.below(20)),
+        4 => format!("UPDATE p SET n = 'name{}' WHERE id = {id}", 1000 + 10 * random.below(300) + writer),
+        5 => format!("UPDATE c SET q = {} WHERE p = {id} AND no = 1", random.below(500)),
+        6 => format!("DELETE FROM c WHERE p = {id} AND no = 0"),
+        7 => {
+            format!("INSERT IGNORE INTO c VALUES ({id}, {}, {}, NULL, 'new', 1.5)", random.below(5), random.below(500))
+        }
+        8 => format!("UPDATE o SET x = x + 1, p = {} WHERE id = {id}", random.below(330)),
+        _ => format!("DELETE FROM o WHERE id = {id}"),
+    }
+}
+
+/// The statement with a lock that does not wait; no other order or access can then lock other rows first.
+fn without_waits(sql: String) -> String {
+    if sql.ends_with("NOWAIT") {
+        return sql;
+    }
+    match sql.split_once(" LOCK IN SHARE MODE") {
+        Some((read, _)) => format!("{read} FOR SHARE NOWAIT"),
+        None if sql.ends_with(" FOR UPDATE") || sql.ends_with(" FOR SHARE") => format!("{sql} NOWAIT"),
+        None => sql,
+    }
+}
+
+async fn execute(session: &mut Session, sql: &str) {
+    session.execute(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// The general path's session and the short one's.
+async fn readers(database: &Arc<Database>, level: &str) -> [Session; 2] {
+    let mut made = READERS.map(|_| session(database, "root"));
+    for (session, switch) in made.iter_mut().zip(READERS) {
+        execute(session, "USE db").await;
+        execute(session, &format!("SET optimizer_switch = 'short_path={switch}'")).await;
+        execute(session, "SET timestamp = 1711000000.75, innodb_lock_wait_timeout = 1").await;
+        execute(session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).await;
+    }
+    made
+}
+
+/// What came of a statement in a session.
+struct Seen {
+    answer: Result<Answer, ErrorCode>,
+    /// The locks that its transaction has then.
+    locks: BTreeSet<Vec<String>>,
+}
+
+impl Seen {
+    async fn of(session: &mut Session, sql: &str, ordered: bool) -> Seen {
+        let answer = answer(session.execute(sql).await, ordered).await.map_err(|e| e.code);
+        Seen { answer, locks: rows(session, LOCKS).await.unwrap().into_iter().collect() }
+    }
+
+    /// The indexes through which it has locked something, and how: single entries, ranges.
+    fn accesses(&self) -> BTreeSet<&[String]> {
+        self.locks.iter().map(|lock| &lock[..3]).collect()
+    }
+
+    /// Returns true if the short path has done as the general one. A plan that was made for other values may read in
+    /// another way and meet other locks; or one of them sees from the values that no row can be meant.
+    fn is_as(&self, general: &Seen) -> bool {
+        let is_refused = |seen: &Seen| matches!(seen.answer, Err(ErrorCode::LockNowait));
+        let has_read_alike = self.accesses() == general.accesses();
+        if self.answer != general.answer {
+            // Without gap locks a refused statement keeps no lock that tells how it has read.
+            let is_unknown = !has_read_alike || self.locks.is_empty();
+            return is_unknown && (is_refused(self) || is_refused(general));
+        }
+        !has_read_alike || self.locks == general.locks
+    }
+}
+
+async fn beside_writers(seed: u64, rounds: usize, level: &str) -> (usize, usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = Random::new(seed);
+    let database = loaded(directory.path(), &mut random).await;
+    let mut writers: Vec<Session> = Vec::new();
+    for _ in 0..WRITERS {
+        let mut writer = session(&database, "root");
+        for sql in ["USE db", "SET autocommit = 0", "SET innodb_lock_wait_timeout = 1"] {
+            execute(&mut writer, sql).await;
+        }
+        writers.push(writer);
+    }
+    let mut readers = readers(&database, level).await;
+    let (mut refused, mut locked) = (0, 0);
+    for round in 0..rounds {
+        // A view that gets old, or a new one for each statement.
+        let begin = random.pick(&["START TRANSACTION WITH CONSISTENT SNAPSHOT", "BEGIN"]);
+        for reader in &mut readers {
+            execute(reader, begin).await;
+        }
+        for _ in 0..6 {
+            for _ in 0..3 {
+                let writer = random.below(WRITERS);
+                let step = step(&mut random, writer);
+                // A gap may be locked by a reader of the round.
+                let _ = writers[writer].execute(&step).await;
+            }
+            let (sql, ordered) = statement(&mut random);
+            let sql = without_waits(sql);
+            let takes_locks = sql.contains(" FOR ") || level == "SERIALIZABLE";
+            let mut outcomes = Vec::new();
+            for reader in &mut readers {
+                // The first one makes the plan; locks of one reader are not in the other's way.
+                for _ in 0..2 {
+                    if takes_locks {
+                        execute(reader, "ROLLBACK").await;
+                        execute(reader, "BEGIN").await;
+                    }
+                    outcomes.push(Seen::of(reader, &sql, ordered).await);
+                    if takes_locks {
+                        execute(reader, "ROLLBACK").await;
+                        execute(reader, "BEGIN").await;
+                    }
+                }
+            }
+            let general = &outcomes[0];
+            refused += usize::from(general.answer.is_err());
+            locked += usize::from(!general.locks.is_empty() && general.accesses() == outcomes[2].accesses());
+            for (i, seen) in outcomes.iter().enumerate().skip(1) {
+                assert!(
+                    seen.is_as(general),
+                    "{sql}, round {round} of seed {seed}, {level}, outcome {i}\n{:?}\n{:?}\n{:?}\n{:?}",
+                    seen.answer.as_ref().map(|(_, rows)| rows),
+                    general.answer.as_ref().map(|(_, rows)| rows),
+                    seen.locks.difference(&general.locks),
+                    general.locks.difference(&seen.locks)
+                );
+            }
+        }
+        for reader in &mut readers {
+            execute(reader, "ROLLBACK").await;
+        }
+    }
+    (refused, locked)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_statements_beside_writers() {
+    for (seed, level) in [(21, "REPEATABLE READ"), (22, "READ COMMITTED"), (23, "READ UNCOMMITTED")] {
+        let (refused, locked) = beside_writers(seed, 40, level).await;
+        assert!(refused > 5 && locked > 20, "{level}: {refused} refused, {locked} that locked something");
+    }
+}
+
+/// Many more, at each level.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes"]
+async fn very_many_random_statements_beside_writers() {
+    for seed in 200..240 {
+        let level = ["REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED", "SERIALIZABLE"][seed as usize % 4];
+        beside_writers(seed, 200, level).await;
+    }
+}
