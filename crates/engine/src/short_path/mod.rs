@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text -> parameterize -> key of the cache                          parameters.rs
-//!        -> values of the moment: NOW()                                 moments.rs
+//!        -> texts as dates, values of the moment: NOW()               values.rs
 //!        -> PlanCache: a plan, or "not here"                          cache.rs
 //!   first time: bound statement -> ShortPlan                          plan.rs
 //!               conditions -> KeyAccess: ranges of an index           key_access.rs
@@ -21,7 +21,6 @@ mod cache;
 mod constant;
 mod direct;
 mod key_access;
-mod moments;
 mod nested;
 mod parameter_places;
 mod parameters;
@@ -30,16 +29,17 @@ mod run_end;
 mod search;
 mod sink;
 mod totals;
+mod values;
 mod write;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
 pub use key_access::KeyAccess;
-pub use moments::{FIRST_MOMENT, Moment, with_moments};
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
 pub use parameters::{add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop};
 pub use search::{RowSearch, scan_of};
 pub use sink::{CollectedRows, RowSink};
+pub use values::{FIRST_MOMENT, Moment, ValueRules};
 pub use write::{ShortChange, ShortWrite};

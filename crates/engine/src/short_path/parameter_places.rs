@@ -1,6 +1,6 @@
 //! Where parameters may stand in a statement that is planned for all values of their types.
 
-use super::moments::FIRST_MOMENT;
+use super::values::FIRST_MOMENT;
 use muster_algebra::{ColId, Expr};
 use muster_types::SqlType;
 
@@ -46,6 +46,7 @@ fn is_one_kind(column: SqlType, parameter: SqlType) -> bool {
         (SqlType::Decimal { .. }, SqlType::Decimal { .. }) => true,
         (SqlType::Date, SqlType::Date) => true,
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::DateTime { .. }) => true,
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => true,
         (SqlType::Decimal { .. }, parameter) => parameter.is_integer(),
         _ => column.is_integer() && parameter.is_integer() || column.is_text() && parameter.is_text(),
     }

@@ -5,12 +5,12 @@ use super::{
     nested::NestedPlan,
     run_end::RunFigures,
     sink::{KEPT_MAX, Kept},
+    values::ValueRules,
 };
 use crate::ColumnInfo;
 use muster_algebra::{Expr, TableId};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
-use muster_sql::MomentValue;
 use muster_storage::counters::Counter;
 
 /// Expressions are evaluated on the stack of a connection, so they must not be nested deeply.
@@ -25,8 +25,8 @@ pub struct General {
     pub cost_ms: f64,
     /// True if it fetches rows in the order of their keys.
     pub in_key_order: bool,
-    /// Its parameters behind those of its text.
-    pub moments: Vec<MomentValue>,
+    /// What the plan runs with.
+    pub rules: ValueRules,
 }
 
 /// How the rows are come by.
@@ -56,9 +56,9 @@ impl ShortPlan {
         &self.general.used
     }
 
-    /// The parameters behind those of the statement's text.
-    pub fn moments(&self) -> &[MomentValue] {
-        &self.general.moments
+    /// How the statement's values become those that the plan runs with.
+    pub fn rules(&self) -> &ValueRules {
+        &self.general.rules
     }
 
     /// Returns true if the plan locks the rows that it reads.

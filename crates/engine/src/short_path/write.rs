@@ -5,6 +5,7 @@ use super::{
     plan::{DEPTH_MAX, is_plain},
     run_end::{Left, is_resident},
     search::RowSearch,
+    values::ValueRules,
 };
 use crate::{
     command_counters::Command,
@@ -12,9 +13,8 @@ use crate::{
     tables::TableSet,
 };
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
-use muster_sql::{
-    MomentValue,
-    bind::{BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings},
+use muster_sql::bind::{
+    BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings,
 };
 use muster_storage::Table;
 use muster_types::{KeyRange, SqlType, Value};
@@ -41,17 +41,18 @@ pub struct ShortWrite {
     tables: Weak<TableSet>,
     /// What it is counted as.
     command: Command,
-    /// Its parameters behind those of its text.
-    moments: Vec<MomentValue>,
+    /// What it runs with.
+    rules: ValueRules,
 }
 
 impl ShortWrite {
-    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, moments: Vec<MomentValue>) -> ShortWrite {
-        ShortWrite { change, tables: Arc::downgrade(tables), command, moments }
+    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, rules: ValueRules) -> ShortWrite {
+        ShortWrite { change, tables: Arc::downgrade(tables), command, rules }
     }
 
-    pub fn moments(&self) -> &[MomentValue] {
-        &self.moments
+    /// How the statement's values become those that it runs with.
+    pub fn rules(&self) -> &ValueRules {
+        &self.rules
     }
 
     pub fn change(&self) -> &ShortChange {

@@ -7,7 +7,7 @@ use crate::{
     dml,
     short_path::{
         DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, Way, scan_of, type_of, with_moments,
+        ShortWrite, TableQuery, ValueRules, Way, scan_of, type_of,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
     variables,
@@ -76,12 +76,14 @@ impl SessionState {
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }
-        let moments = environment.moments();
+        let Some(rules) = ValueRules::of(&types, Some(&bound.rel), environment.moments()) else {
+            return Ok(Known::General);
+        };
         if lock.is_some() {
             tables.will_lock_rows();
         }
         // The plan for the values that the statement has now.
-        let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
+        let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow) };
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
@@ -93,7 +95,7 @@ impl SessionState {
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order,
-            moments,
+            rules,
         };
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -112,20 +114,34 @@ impl SessionState {
         }
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let env = environment.with(&to_change, Parameters::Types(&types));
-        let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
-            let moments = environment.moments();
-            let values = with_moments(&self.short_path.values, &moments, || self.moment_at(&context.clock));
-            search_plan(context, target, search, surroundings, &to_change, &values)
-        };
-        let change = match statement {
-            Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
-            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, general),
-            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?, general),
+        let rules = |target: &ChangeTarget, search: &Search| match search {
+            Search::Table(search) => ValueRules::of(&types, Some(&search.rel(target)), environment.moments()),
             _ => None,
         };
-        let change = change.filter(|_| !environment.is_of_the_moment());
-        let write =
-            change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement), environment.moments()));
+        let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
+            let rules = rules(target, search)?;
+            let values = self.values_at(&rules, &context.clock)?;
+            search_plan(context, target, search, surroundings, &to_change, &values)
+        };
+        let (rules, change) = match statement {
+            Statement::Insert(insert) => {
+                let change = ShortChange::of_insert(bind_insert(insert, &env)?);
+                (ValueRules::of(&types, None, environment.moments()), change)
+            }
+            Statement::Update(update) => {
+                let bound = bind_update(update, &env)?;
+                let rules = bound.targets.first().and_then(|target| rules(target, &bound.search));
+                (rules, ShortChange::of_update(bound, general))
+            }
+            Statement::Delete(delete) => {
+                let bound = bind_delete(delete, &env)?;
+                let rules = bound.targets.first().and_then(|target| rules(target, &bound.search));
+                (rules, ShortChange::of_delete(bound, general))
+            }
+            _ => (None, None),
+        };
+        let change = rules.zip(change).filter(|_| !environment.is_of_the_moment());
+        let write = change.map(|(rules, change)| ShortWrite::new(change, tables.set(), Command::of(statement), rules));
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 }
@@ -152,6 +168,10 @@ fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
             let value = values.get(*index).cloned().unwrap_or(Value::Null);
             *expr = Expr::literal(value, *ty);
             return;
+        }
+        if let Expr::Subquery(subquery) = expr {
+            let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
+            *subquery.rel = with_values(rel, values);
         }
         expr.children_mut().into_iter().for_each(|child| replace(child, values));
     }

@@ -9,7 +9,7 @@ use crate::{
     session::state::SessionState,
     short_path::{
         Epoch, LockingReads, NestedPlan, RowReads, RowSink, RunEnd, RunFigures, ShortPlan, Stop, Surroundings, Way,
-        run_direct, run_nested, with_moments,
+        run_direct, run_nested,
     },
     statement::{StatementContext, plan_counters},
     threads,
@@ -117,7 +117,9 @@ impl SessionState {
                 self.transaction.read_view(|| self.database.newest_view())
             }
         };
-        let values = &*with_moments(&self.short_path.values, whole.moments(), || self.moment());
+        let values = whole.rules().apply(self.short_path.values(), self.date_modes(), || self.moment());
+        let Some(values) = values else { return RunEnd::General };
+        let values = &*values;
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {
             Way::Direct(plan) => run_direct(whole, plan, values, Surroundings { pages, view, stop }, sink),
             Way::Nested(plan) => run_nested(whole, plan, values, &RowReads::View { view, pages, stop }, sink),
@@ -257,7 +259,7 @@ impl SessionState {
             false => self.context_in_place(begun.cancel.clone()),
         };
         self.limit_time(&context);
-        let values = with_moments(&self.short_path.values, whole.moments(), || self.moment_at(&context.clock));
+        let Some(values) = self.values_at(whole.rules(), &context.clock) else { return RunEnd::General };
         for _ in 0..ROUNDS_MAX {
             let view = (!context.locks_gaps()).then(|| context.transaction.with_own_changes(context.read_newest()));
             let reads = LockingReads {
