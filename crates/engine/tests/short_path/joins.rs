@@ -96,6 +96,20 @@ fn condition(random: &mut Random, table: &str) -> String {
     }
 }
 
+/// Combinations of the leading columns of an index.
+fn distinct(random: &mut Random) -> String {
+    let of = ["y p", "g p", "m p", "e c", "p c", "s o", "p o", "g,m p", "e,q c"];
+    let (columns, table) = random.pick(&of).split_once(' ').unwrap();
+    let filter = match random.below(4) {
+        0 if table == "p" => format!(" WHERE g = {}", random.below(22)),
+        1 if table == "c" => format!(" WHERE e = '2024-0{}-11'", random.below(9) + 1),
+        2 if table == "o" => format!(" WHERE p = {}", random.below(330)),
+        _ => String::new(),
+    };
+    let limit = random.pick(&["", "", " LIMIT 3", " LIMIT 2 OFFSET 1"]);
+    format!("SELECT DISTINCT {columns} FROM {table}{filter} ORDER BY {columns}{limit}")
+}
+
 /// A statement, and whether its rows come in an order that it names wholly. Texts that are equal are so byte by byte,
 /// so that groups have one answer.
 fn statement(random: &mut Random) -> (String, bool) {
@@ -136,7 +150,7 @@ fn statement(random: &mut Random) -> (String, bool) {
     let all_keys: Vec<&str> = names.iter().map(|name| keys(name)).collect();
     let lock = random.pick(&["", "", " FOR UPDATE", " FOR SHARE", " LOCK IN SHARE MODE", " FOR UPDATE NOWAIT"]);
     let (one, two) = (pick(random), pick(random));
-    match random.below(9) {
+    match random.below(11) {
         0 => (format!("SELECT COUNT(*), SUM({one}), MIN({two}), MAX({two}) FROM {from}{filter}{lock}"), true),
         1 => (format!("SELECT COUNT(DISTINCT {one}), AVG({two}), COUNT({one}) FROM {from}{filter}"), true),
         2 => (format!("SELECT {one} a, COUNT(*), SUM({two}) FROM {from}{filter} GROUP BY a"), false),
@@ -157,6 +171,11 @@ fn statement(random: &mut Random) -> (String, bool) {
         5 => (format!("SELECT {one}, {two} FROM {from}{filter} ORDER BY {}{lock}", all_keys.join(", ")), true),
         6 => (format!("SELECT DISTINCT {one}, {two} FROM {from}{filter}"), false),
         7 => (format!("SELECT * FROM {from}{filter}{lock}"), false),
+        8 => {
+            let (not, limit) = (random.pick(&["", "NOT "]), random.pick(&["", " LIMIT 1", " ORDER BY 1 LIMIT 3"]));
+            (format!("SELECT {not}EXISTS (SELECT {one} FROM {from}{filter}{limit}) AS found"), true)
+        }
+        9 => (distinct(random), true),
         _ => (format!("SELECT {one}, {two}, NOW(), CURDATE() FROM {from}{filter}{lock}"), false),
     }
 }
@@ -238,6 +257,11 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT n FROM p WHERE id = 7 AND EXISTS (SELECT 1 FROM c WHERE c.p = p.id AND c.no = 0)",
         "SELECT n FROM p WHERE id = 7 AND NOT EXISTS (SELECT 1 FROM o WHERE o.p = p.id)",
         "SELECT n FROM p WHERE id = 7 AND m < NOW() - INTERVAL 1 DAY",
+        "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 AND q > 3)",
+        "SELECT NOT EXISTS (SELECT 1 FROM c JOIN p ON p.id = c.p WHERE c.q = 12)",
+        "SELECT EXISTS (SELECT * FROM o)",
+        "SELECT DISTINCT y FROM p",
+        "SELECT DISTINCT s FROM o ORDER BY s DESC",
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");
     }
@@ -246,12 +270,17 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7",
         "SELECT o.id, p.n FROM o JOIN p ON p.id = o.p ORDER BY o.id DESC LIMIT 10 FOR UPDATE",
         "SELECT id FROM p WHERE id = 7 UNION SELECT 8",
+        "SELECT EXISTS (SELECT COUNT(*) FROM c WHERE p = 7)",
+        "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 LIMIT 0)",
+        // More combinations than are looked for one by one.
+        "SELECT DISTINCT q FROM c",
     ] {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }
     // What is switched off is not done here either.
     for (switch, sql) in [
         ("prefer_ordering_index", "SELECT x FROM o ORDER BY id DESC LIMIT 2"),
+        ("loose_index_scan", "SELECT DISTINCT y FROM p"),
         ("lookup_join", "SELECT p.d, c.t FROM p JOIN c ON c.p = p.id WHERE p.id = 7"),
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");

@@ -7,14 +7,17 @@
 //!   values -> rows of a level for each row of those before            run.rs
 //!          -> as a view sees them, or locked in their newest version  reads.rs
 //!          -> or only those that hold a MIN or MAX                    ends.rs
+//!          -> or the first of each combination of columns             distinct.rs
 //!          -> groups                                                  groups.rs
 //!          -> sorted, cut off, computed                               output.rs
 //! ```
 //!
 //! Rows come level by level: all rows of the first table, then for each of them those of the second, and so on. If the
 //! first table's index has the order that is asked for, its rows come in portions, until there are enough rows of the
-//! result.
+//! result. Tables that neither change the order nor the number of rows, or only let rows pass, are looked up when the
+//! rows have their order.
 
+mod distinct;
 mod ends;
 mod groups;
 mod levels;
@@ -47,6 +50,10 @@ pub struct NestedPlan {
     is_in_order: bool,
     /// The ends of the first table's range that have all that is wanted of it.
     ends: Option<Ends>,
+    /// The columns of which each combination is wanted once, in the order of the first table's index.
+    distinct: Option<Vec<ColId>>,
+    /// The levels from this number on add to rows that are ordered, as many as are asked for.
+    late: usize,
     lock: Option<Locking>,
 }
 

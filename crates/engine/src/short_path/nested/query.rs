@@ -48,6 +48,9 @@ pub struct TableQuery {
     pub filter: Vec<Expr>,
     pub grouping: Option<Grouping>,
     pub outputs: Vec<Expr>,
+    /// Set for SELECT EXISTS(..): the result says whether there are rows, with true for NOT EXISTS whether there are
+    /// none.
+    pub exists: Option<bool>,
     pub order: Vec<SortKey>,
     pub offset: u64,
     pub limit: Option<u64>,
@@ -63,6 +66,7 @@ impl TableQuery {
                 filter: Vec::new(),
                 grouping: None,
                 outputs: Vec::new(),
+                exists: None,
                 order: Vec::new(),
                 offset: 0,
                 limit: None,
@@ -73,6 +77,11 @@ impl TableQuery {
             is_ordered: false,
             is_limited: false,
         };
+        if let Some((rel, negated)) = only_exists(bound) {
+            reader.read_existence(rel, negated)?;
+            reader.add_tables_of_exists()?;
+            return Some(reader.query).filter(TableQuery::is_known);
+        }
         reader.read(&bound.rel)?;
         reader.add_tables_of_exists()?;
         let outputs = bound.outputs.iter().map(|(id, _)| reader.expr(&Expr::Column(*id)));
@@ -82,13 +91,14 @@ impl TableQuery {
     }
 
     /// Returns true if no switch is off of what the plan does: lookups in other tables, rows in the order of an index,
-    /// MIN and MAX from its ends.
+    /// MIN and MAX from its ends, one row of each group.
     pub fn keeps_to(&self, options: &Options) -> bool {
         let is_on = |switch| options.is_on(switch);
         let looks_up = self.tables.len() < 2 || is_on(Switch::LookupJoin);
         let first_rows = self.limit.is_none() || is_on(Switch::PreferOrderingIndex);
         let in_order = self.order.is_empty() || is_on(Switch::IndexOrder) && first_rows;
-        looks_up && in_order && (self.grouping.is_none() || is_on(Switch::MinMaxByIndex))
+        let groups = self.grouping.is_none() || is_on(Switch::MinMaxByIndex) && is_on(Switch::LooseIndexScan);
+        looks_up && in_order && groups
     }
 
     /// Returns true if all expressions can be evaluated for all values of parameters.
@@ -111,6 +121,19 @@ impl TableQuery {
             && are_summed
             && computed.clone().all(|e| !has_parameter(e))
             && conditions.chain(having).chain(computed).all(|e| is_plain(e, DEPTH_MAX))
+    }
+}
+
+/// The relation of `SELECT EXISTS(..)`, and true for `SELECT NOT EXISTS(..)`.
+fn only_exists(bound: &Bound) -> Option<(&Rel, bool)> {
+    let Rel::Project { input, exprs } = &bound.rel else { return None };
+    let ([(id, Expr::Subquery(subquery))], [(output, _)]) = (exprs.as_slice(), bound.outputs.as_slice()) else {
+        return None;
+    };
+    let is_alone = matches!(&**input, Rel::Values { columns, rows } if columns.is_empty() && rows.len() == 1);
+    match subquery.kind {
+        SubqueryKind::Exists { negated } if is_alone && id == output => Some((&subquery.rel, negated)),
+        _ => None,
     }
 }
 
@@ -212,6 +235,18 @@ impl Reader {
             Rel::Values { columns, rows } => (columns.is_empty() && rows.len() == 1).then_some(()),
             Rel::Union { .. } => None,
         }
+    }
+
+    /// Reads what stands in SELECT EXISTS: one row tells.
+    fn read_existence(&mut self, rel: &Rel, negated: bool) -> Option<()> {
+        self.read(rel)?;
+        let query = &mut self.query;
+        if query.grouping.is_some() || query.offset > 0 || query.limit == Some(0) || query.tables.is_empty() {
+            return None;
+        }
+        query.order.clear();
+        (query.exists, query.limit) = (Some(negated), Some(1));
+        Some(())
     }
 
     /// The conditions of WHERE; those that are EXISTS become tables.

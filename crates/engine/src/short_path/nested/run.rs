@@ -2,8 +2,9 @@
 
 use super::{
     NestedPlan, RowScope,
+    distinct::COMBINATIONS_MAX,
     groups::groups,
-    output::deliver,
+    output::{deliver, sorted},
     reads::{Budget, LevelReading, PartOfRange, Portion, RowReads},
 };
 use crate::short_path::{
@@ -12,9 +13,10 @@ use crate::short_path::{
     run_end::{ENTRIES_MAX, Left, ReadTotals, RunEnd, RunFigures},
     sink::RowSink,
 };
+use muster_algebra::{ColId, Expr};
 use muster_storage::Table;
-use muster_types::Value;
-use std::sync::Arc;
+use muster_types::{KeyRange, Value};
+use std::{ops::Bound, sync::Arc};
 
 /// How much longer the next portion of the first table is, if one does not give enough rows.
 const PORTION_GROWTH: usize = 4;
@@ -58,6 +60,9 @@ impl NestedRun<'_> {
         if self.plan.levels.is_empty() {
             return Ok(vec![Vec::new()]);
         }
+        if let Some(distinct) = &self.plan.distinct {
+            return self.distinct_rows(distinct);
+        }
         if let Some(ends) = self.plan.ends {
             let first = if ends.first { self.first_row(0, &[], false)? } else { Vec::new() };
             let last = if ends.last { self.first_row(0, &[], true)? } else { Vec::new() };
@@ -81,12 +86,43 @@ impl NestedRun<'_> {
         }
     }
 
+    /// The first row of each combination of columns, in the order of the first table's index.
+    fn distinct_rows(&mut self, columns: &[ColId]) -> Result<Vec<Vec<Value>>, Left> {
+        let mut all = Vec::new();
+        let Some(mut range) = self.ranges(0, &[])?.pop() else { return Ok(all) };
+        let equal = match &range.lower {
+            Bound::Included(equal) => equal.clone(),
+            _ => Vec::new(),
+        };
+        while let Some(row) = self.first_of(0, &[], std::slice::from_ref(&range), false)?.pop() {
+            if all.len() == COMBINATIONS_MAX {
+                return Err(Left::TooMany);
+            }
+            let values = columns.iter().map(|id| self.scope.value(&Expr::Column(*id), &row));
+            let values = equal.iter().cloned().map(Ok).chain(values).collect::<Result<Vec<_>, _>>()?;
+            range.lower = Bound::Excluded(values);
+            all.push(row);
+        }
+        Ok(all)
+    }
+
     /// The first row of a level, or the last one, behind a row of those before it.
     fn first_row(&mut self, number: usize, before: &[Value], last: bool) -> Result<Vec<Vec<Value>>, Left> {
+        let ranges = self.ranges(number, before)?;
+        self.first_of(number, before, &ranges, last)
+    }
+
+    fn first_of(
+        &mut self,
+        number: usize,
+        before: &[Value],
+        ranges: &[KeyRange],
+        last: bool,
+    ) -> Result<Vec<Vec<Value>>, Left> {
         let mut portion = PORTION_SPARE;
         loop {
             let part = PartOfRange { entries: portion, wanted: 1, reverse: last };
-            let Portion { rows, more } = self.level_rows(number, before, part)?;
+            let Portion { rows, more } = self.rows_of(number, before, ranges.to_vec(), part)?;
             if !more || !rows.is_empty() {
                 return Ok(rows);
             }
@@ -99,43 +135,86 @@ impl NestedRun<'_> {
         let reverse = self.plan.levels[0].reverse;
         let first = self.level_rows(0, &[], PartOfRange { entries, wanted, reverse })?;
         let mut rows = first.rows;
-        for number in 1..self.plan.levels.len() {
+        for number in 1..self.plan.late {
             let mut joined = Vec::with_capacity(rows.len());
-            for row in &rows {
-                match self.plan.levels[number].exists {
-                    Some(negated) if self.first_row(number, row, false)?.is_empty() == negated => {
-                        joined.push(row.clone());
-                    }
-                    Some(_) => {}
-                    None => joined.append(&mut self.level_rows(number, row, PartOfRange::ALL)?.rows),
-                }
+            for row in rows {
+                self.join(number, row, &mut joined)?;
             }
             rows = joined;
         }
         Ok(Portion { rows, more: first.more })
     }
 
+    /// Adds to `joined` what a level makes of a row of those before it.
+    fn join(&mut self, number: usize, row: Vec<Value>, joined: &mut Vec<Vec<Value>>) -> Result<(), Left> {
+        match self.plan.levels[number].exists {
+            Some(negated) if self.first_row(number, &row, false)?.is_empty() == negated => joined.push(row),
+            Some(_) => {}
+            None => joined.append(&mut self.level_rows(number, &row, PartOfRange::ALL)?.rows),
+        }
+        Ok(())
+    }
+
+    /// The rows behind the late levels, as many as are asked for.
+    fn joined_late(&mut self, rows: Vec<Vec<Value>>) -> Result<Vec<Vec<Value>>, Left> {
+        let (late, query) = (self.plan.late, &self.plan.query);
+        if late >= self.plan.levels.len() {
+            return Ok(rows);
+        }
+        let enough = query.limit.map_or(u64::MAX, |limit| limit.saturating_add(query.offset));
+        let mut all = Vec::new();
+        for row in rows {
+            if all.len() as u64 >= enough {
+                break;
+            }
+            let mut joined = vec![row];
+            for number in late..self.plan.levels.len() {
+                let mut next = Vec::with_capacity(1);
+                for row in joined {
+                    self.join(number, row, &mut next)?;
+                }
+                joined = next;
+            }
+            all.append(&mut joined);
+        }
+        Ok(all)
+    }
+
     /// The rows of a level behind a row of those before it.
     fn level_rows(&mut self, number: usize, before: &[Value], part: PartOfRange) -> Result<Portion, Left> {
-        let level = &self.plan.levels[number];
-        let scope = self.scope;
+        let ranges = self.ranges(number, before)?;
+        self.rows_of(number, before, ranges, part)
+    }
+
+    /// The ranges of a level's index behind a row of those before it.
+    fn ranges(&self, number: usize, before: &[Value]) -> Result<Vec<KeyRange>, Left> {
         let mut unevaluated = None;
-        let ranges = level.access.ranges(|constant| match scope.value(&constant.expr, before) {
+        let access = &self.plan.levels[number].access;
+        let ranges = access.ranges(|constant| match self.scope.value(&constant.expr, before) {
             Ok(value) => constant.key_value(&value),
             Err(left) => {
                 unevaluated = Some(left);
                 KeyValue::Unknown
             }
         });
-        let mut found = match ranges {
-            Ok(ranges) => {
-                let reading = LevelReading { level, table: &self.tables[number], scope, before, part };
-                reading.read(ranges, self.reads, &mut self.budget)?
-            }
+        match ranges {
+            Ok(ranges) => Ok(ranges),
             // Nothing compares with NULL.
-            Err(KeyValue::Null) => Portion::default(),
-            Err(_) => return Err(unevaluated.unwrap_or(Left::General)),
-        };
+            Err(KeyValue::Null) => Ok(Vec::new()),
+            Err(_) => Err(unevaluated.unwrap_or(Left::General)),
+        }
+    }
+
+    fn rows_of(
+        &mut self,
+        number: usize,
+        before: &[Value],
+        ranges: Vec<KeyRange>,
+        part: PartOfRange,
+    ) -> Result<Portion, Left> {
+        let (level, scope) = (&self.plan.levels[number], self.scope);
+        let reading = LevelReading { level, table: &self.tables[number], scope, before, part };
+        let mut found = reading.read(ranges, self.reads, &mut self.budget)?;
         if level.outer {
             if found.rows.is_empty() {
                 let nulls = std::iter::repeat_n(Value::Null, level.columns.len());
@@ -152,10 +231,12 @@ impl NestedRun<'_> {
         Ok(found)
     }
 
-    fn finish(&self, rows: Vec<Vec<Value>>, sink: &mut dyn RowSink, figures: &mut RunFigures) -> Result<(), Left> {
+    fn finish(&mut self, rows: Vec<Vec<Value>>, sink: &mut dyn RowSink, figures: &mut RunFigures) -> Result<(), Left> {
         let (plan, query) = (self.plan, &self.plan.query);
         let Some(grouping) = &query.grouping else {
-            return deliver(&self.scope, query, rows, plan.is_in_order, sink, figures);
+            let rows = if plan.is_in_order { rows } else { sorted(&self.scope, query, rows, figures)? };
+            let rows = self.joined_late(rows)?;
+            return deliver(&self.scope, query, rows, sink, figures);
         };
         let grouped = RowScope { slots: &plan.group_slots, ..self.scope };
         let mut kept = Vec::new();
@@ -164,6 +245,7 @@ impl NestedRun<'_> {
                 kept.push(group);
             }
         }
-        deliver(&grouped, query, kept, false, sink, figures)
+        let kept = sorted(&grouped, query, kept, figures)?;
+        deliver(&grouped, query, kept, sink, figures)
     }
 }
