@@ -260,6 +260,8 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 AND q > 3)",
         "SELECT NOT EXISTS (SELECT 1 FROM c JOIN p ON p.id = c.p WHERE c.q = 12)",
         "SELECT EXISTS (SELECT * FROM o)",
+        "SELECT id, n FROM p WHERE n LIKE 'name12%'",
+        "SELECT id FROM p WHERE g = 3 AND n LIKE '%1'",
         "SELECT DISTINCT y FROM p",
         "SELECT DISTINCT s FROM o ORDER BY s DESC",
     ] {

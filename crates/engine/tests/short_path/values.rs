@@ -92,6 +92,7 @@ async fn literals_of_all_types() {
                 format!("{column} > {literal} AND id <= 900"),
                 format!("{column} IN ({literal}, 7) AND id < 300"),
                 format!("{column} <=> {literal}"),
+                format!("{column} LIKE {literal}"),
             ] {
                 compare(&mut short, &mut general, &format!("SELECT id, {column} FROM t WHERE {condition}")).await;
             }
@@ -127,6 +128,9 @@ fn values() -> Vec<Value> {
         text("2003-05-11 and more"),
         text("2001-01-05 10:25:00.123"),
         text("0000-00-00"),
+        text("ab%"),
+        text("STRASS_%"),
+        text("%"),
         Value::Bytes(b"x".to_vec()),
         Value::Double(5.0),
         Value::Double(5.5),
@@ -148,7 +152,7 @@ async fn parameters_of_all_types() {
     general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
     let mut nonempty = 0;
     for column in COLUMNS {
-        for condition in ["= ?", ">= ? AND id < 900", "<=> ?", "IN (?, 7) AND id BETWEEN 3 AND 3000"] {
+        for condition in ["= ?", ">= ? AND id < 900", "<=> ?", "IN (?, 7) AND id BETWEEN 3 AND 3000", "LIKE ?"] {
             let sql = format!("SELECT id, {column} FROM t WHERE {column} {condition}");
             let (of_short, of_general) = (short.prepare(&sql).await.unwrap(), general.prepare(&sql).await.unwrap());
             // Each value comes after each other one, and may be the first of its type.
