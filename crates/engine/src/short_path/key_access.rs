@@ -335,7 +335,8 @@ impl KeyPattern {
 }
 
 impl Conditions<'_> {
-    /// The pattern that a part of a key is compared with. Parts that hold the beginnings of texts, or descend, have none.
+    /// The pattern that a part of a key is compared with. Parts that hold the beginnings of texts, or descend, have
+    /// none.
     fn pattern<'a>(
         &self,
         part: &KeyPart,

@@ -5,7 +5,8 @@ use muster_algebra::{ColId, Expr};
 use muster_types::SqlType;
 
 /// Parameters may stand for values only where all values of their type mean the same: on one side of a comparison whose
-/// other side is a column of the same kind, in the list of an IN, and as the pattern of a LIKE. `None` if one stands elsewhere.
+/// other side is a column of the same kind, in the list of an IN, and as the pattern of a LIKE. `None` if one stands
+/// elsewhere.
 pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType) -> Option<()> {
     match expr {
         Expr::Compare { left, right, .. } => match (bare(left), bare(right)) {

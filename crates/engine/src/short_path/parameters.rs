@@ -12,8 +12,8 @@ const DIGITS_MAX: usize = 18;
 /// What may stand before a literal that is taken for a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// `=`, `<`, `>`, BETWEEN, AND, LIKE; in the list of an IN and in an INSERT also what stands before each value, in what
-    /// an UPDATE sets also `+`, `-` and `*`.
+    /// `=`, `<`, `>`, BETWEEN, AND, LIKE; in the list of an IN and in an INSERT also what stands before each value, in
+    /// what an UPDATE sets also `+`, `-` and `*`.
     Value,
     Other,
 }

@@ -96,6 +96,38 @@ fn condition(random: &mut Random, table: &str) -> String {
     }
 }
 
+/// Conditions on `p` that are subqueries.
+fn add_subqueries(random: &mut Random, conditions: &mut Vec<String>) {
+    if random.one_in(5) {
+        let not = random.pick(&["", "NOT "]);
+        let inner = random.pick(&[
+            "SELECT 1 FROM o z WHERE z.p = p.id",
+            "SELECT * FROM o z WHERE z.p = p.id AND z.x > 20.5 AND z.s <> 'a'",
+            "SELECT 1 FROM c z WHERE z.p = p.id AND z.no = 1",
+            "SELECT z.q FROM c z WHERE z.p = p.id AND z.q > p.g",
+            "SELECT 1 FROM p z WHERE z.id = p.g",
+            "SELECT 1 FROM p z WHERE z.n = 'name5'",
+        ]);
+        conditions.push(format!("{not}EXISTS ({inner})"));
+    }
+    if random.one_in(4) {
+        let n = random.below(40);
+        let not = random.pick(&["", "", "", "NOT "]);
+        let inner = [
+            format!("p.id {not}IN (SELECT z.p FROM c z WHERE z.q BETWEEN {n} AND {})", n + 20),
+            format!("p.id {not}IN (SELECT p FROM o z WHERE z.s = 'b')"),
+            format!("p.g {not}IN (SELECT z.q FROM c z WHERE z.p IN ({n}, {}) AND z.no < 3)", n + 1),
+            format!("(p.id, p.y) {not}IN (SELECT z.p, z.no FROM c z WHERE z.e = '2024-03-11')"),
+            format!("p.n {not}IN (SELECT z.n FROM p z WHERE z.g = {})", n / 2),
+        ];
+        conditions.push(inner[random.below(5)].clone());
+        // Nothing else leads to the rows.
+        if random.one_in(2) {
+            conditions.retain(|condition| condition.contains(" IN (SELECT"));
+        }
+    }
+}
+
 /// Combinations of the leading columns of an index.
 fn distinct(random: &mut Random) -> String {
     let of = ["y p", "g p", "m p", "e c", "p c", "s o", "p o", "g,m p", "e,q c"];
@@ -123,17 +155,8 @@ fn statement(random: &mut Random) -> (String, bool) {
     if random.one_in(12) {
         conditions.clear();
     }
-    if random.one_in(5) && names.contains(&"p") {
-        let not = random.pick(&["", "NOT "]);
-        let inner = random.pick(&[
-            "SELECT 1 FROM o z WHERE z.p = p.id",
-            "SELECT * FROM o z WHERE z.p = p.id AND z.x > 20.5 AND z.s <> 'a'",
-            "SELECT 1 FROM c z WHERE z.p = p.id AND z.no = 1",
-            "SELECT z.q FROM c z WHERE z.p = p.id AND z.q > p.g",
-            "SELECT 1 FROM p z WHERE z.id = p.g",
-            "SELECT 1 FROM p z WHERE z.n = 'name5'",
-        ]);
-        conditions.push(format!("{not}EXISTS ({inner})"));
+    if names.contains(&"p") {
+        add_subqueries(random, &mut conditions);
     }
     let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let columns = |name: &str| match name {
@@ -260,6 +283,8 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 AND q > 3)",
         "SELECT NOT EXISTS (SELECT 1 FROM c JOIN p ON p.id = c.p WHERE c.q = 12)",
         "SELECT EXISTS (SELECT * FROM o)",
+        "SELECT id, n FROM p WHERE id IN (SELECT p FROM c WHERE q BETWEEN 20 AND 30) ORDER BY n LIMIT 3",
+        "SELECT COUNT(*) FROM p WHERE EXISTS (SELECT 1 FROM o WHERE o.p = p.id AND o.id = 7)",
         "SELECT id, n FROM p WHERE n LIKE 'name12%'",
         "SELECT id FROM p WHERE g = 3 AND n LIKE '%1'",
         "SELECT DISTINCT y FROM p",

@@ -170,8 +170,8 @@ async fn parameters_of_all_types() {
     assert!(nonempty > 500, "{nonempty}");
 }
 
-/// A text next to a column of dates has a plan that serves for other dates; what is no date of the column is left to the
-/// general path.
+/// A text next to a column of dates has a plan that serves for other dates; what is no date of the column is left to
+/// the general path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn texts_beside_dates() {
     let directory = tempfile::tempdir().unwrap();

@@ -237,8 +237,8 @@ fn wrong_value(what: &str, text: &str) -> SqlError {
     SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))
 }
 
-/// The value of a column of dates or datetimes that a text next to it stands for. `None` for a text that the column does
-/// not hold exactly, or that warns.
+/// The value of a column of dates or datetimes that a text next to it stands for. `None` for a text that the column
+/// does not hold exactly, or that warns.
 pub fn date_of_text(text: &Value, column: SqlType, modes: DateModes) -> Option<Value> {
     let is_exact = matches!(text, Value::Text(_)) && cut_date(text, column, modes).is_none();
     exact_literal(text, column, modes).ok()?.filter(|_| is_exact)

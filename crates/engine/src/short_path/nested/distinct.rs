@@ -8,8 +8,8 @@ use muster_algebra::{ColId, Expr};
 /// Most combinations that are looked for one by one.
 pub const COMBINATIONS_MAX: usize = 64;
 
-/// The columns behind the equal ones of an access that tell combinations apart, in the order of the index; `None` if the
-/// first parts of the index are not what the query has groups of.
+/// The columns behind the equal ones of an access that tell combinations apart, in the order of the index; `None` if
+/// the first parts of the index are not what the query has groups of.
 pub fn columns(query: &TableQuery, of: &QueryTable, access: &KeyAccess) -> Option<Vec<ColId>> {
     let grouping = query.grouping.as_ref()?;
     let has_range = access.lower.is_some() || access.upper.is_some() || access.single;

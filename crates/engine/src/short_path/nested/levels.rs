@@ -55,6 +55,22 @@ impl NestedPlan {
         if lock.is_some() && (query.exists.is_some() || query.tables.iter().any(|table| table.exists.is_some())) {
             return None;
         }
+        let led = query.led_by_exists();
+        let has_range = |plan: &NestedPlan| plan.levels.first().is_none_or(|level| !level.access.is_all());
+        let plan = NestedPlan::of(query, general, lock, &storage);
+        if plan.as_ref().is_some_and(has_range) {
+            return plan;
+        }
+        let mut led = led.into_iter().filter_map(|query| NestedPlan::of(query, general, None, &storage));
+        led.find(has_range).or(plan)
+    }
+
+    fn of(
+        query: TableQuery,
+        general: &Plan,
+        lock: Option<Locking>,
+        storage: &impl Fn(TableId) -> Option<Arc<Table>>,
+    ) -> Option<NestedPlan> {
         let skips = lock.as_ref().is_some_and(|lock| matches!(lock.blocked, Blocked::Skips));
         if skips && query.tables.len() > 1 || lock.as_ref().is_some_and(|lock| lock.table.is_some()) {
             return None;
@@ -162,8 +178,12 @@ impl Choice<'_> {
     /// The table that is read next.
     fn next(&self) -> Option<Reached> {
         let query = self.query;
+        let leading = query.leading.as_ref().filter(|_| self.read.is_empty());
         let may_come = |table: &usize| {
             let wants = &query.tables[*table];
+            if leading.is_some_and(|leading| leading.table != *table) {
+                return false;
+            }
             !self.read.contains(table) && (wants.on.is_none() || (0..wants.after).all(|t| self.read.contains(&t)))
         };
         let open: Vec<usize> = (0..query.tables.len()).filter(may_come).collect();

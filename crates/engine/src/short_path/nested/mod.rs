@@ -4,6 +4,7 @@
 //! ```text
 //!   bound statement -> TableQuery                                     query.rs
 //!   TableQuery + the general plan's order of tables -> levels         levels.rs
+//!          or led by the table of an EXISTS                           semi_join.rs
 //!   values -> rows of a level for each row of those before            run.rs
 //!          -> as a view sees them, or locked in their newest version  reads.rs
 //!          -> or only those that hold a MIN or MAX                    ends.rs
@@ -25,6 +26,7 @@ mod output;
 mod query;
 mod reads;
 mod run;
+mod semi_join;
 
 pub use query::TableQuery;
 pub use reads::{LockingReads, LockingStatement, RowReads};

@@ -1,11 +1,13 @@
 //! What a statement asks of some tables that are joined, or of none.
 
-use super::groups::GroupTotal;
+use super::{groups::GroupTotal, semi_join::LeadingTable};
 use crate::short_path::{
     parameter_places::{has_parameter, parameters_are_compared},
     plan::{DEPTH_MAX, is_plain},
 };
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, SubqueryKind, Switch, TableDef};
+use muster_algebra::{
+    AggregateCall, ColId, Columns, CompareOp, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, Switch, TableDef,
+};
 use muster_optimizer::Options;
 use muster_sql::Bound;
 use muster_types::SqlType;
@@ -46,6 +48,8 @@ pub struct TableQuery {
     pub tables: Vec<QueryTable>,
     /// The conditions of WHERE and of inner joins.
     pub filter: Vec<Expr>,
+    /// Set if a table has to come first.
+    pub leading: Option<LeadingTable>,
     pub grouping: Option<Grouping>,
     pub outputs: Vec<Expr>,
     /// Set for SELECT EXISTS(..): the result says whether there are rows, with true for NOT EXISTS whether there are
@@ -64,6 +68,7 @@ impl TableQuery {
             query: TableQuery {
                 tables: Vec::new(),
                 filter: Vec::new(),
+                leading: None,
                 grouping: None,
                 outputs: Vec::new(),
                 exists: None,
@@ -249,28 +254,33 @@ impl Reader {
         Some(())
     }
 
-    /// The conditions of WHERE; those that are EXISTS become tables.
+    /// The conditions of WHERE; those that are EXISTS or IN become tables.
     fn filter(&mut self, predicates: &[Expr]) -> Option<()> {
         for condition in predicates.iter().cloned().flat_map(Expr::into_conjuncts) {
-            let exists = match &condition {
-                Expr::Subquery(subquery) => match subquery.kind {
-                    SubqueryKind::Exists { negated } => Some((&*subquery.rel, negated)),
-                    _ => None,
-                },
-                _ => None,
+            let Expr::Subquery(subquery) = &condition else {
+                let condition = self.expr(&condition)?;
+                self.query.filter.push(condition);
+                continue;
             };
-            match exists {
-                Some((rel, negated)) => {
-                    let table = self.table_of_exists(rel, negated)?;
-                    self.exists.push(table);
-                }
-                None => {
-                    let condition = self.expr(&condition)?;
-                    self.query.filter.push(condition);
-                }
-            }
+            let table = match &subquery.kind {
+                SubqueryKind::Exists { negated } => self.table_of_exists(&subquery.rel, *negated)?,
+                SubqueryKind::In { left, negated: false } => self.table_of_in(left, subquery)?,
+                _ => return None,
+            };
+            self.exists.push(table);
         }
         Some(())
+    }
+
+    /// The table of an IN that is a condition: there is a row that is equal.
+    fn table_of_in(&self, left: &[Expr], subquery: &Subquery) -> Option<QueryTable> {
+        let mut table = self.table_of_exists(&subquery.rel, false)?;
+        for (left, output) in left.iter().zip(&subquery.outputs) {
+            table.position(*output)?;
+            let equal = Expr::compare(CompareOp::Eq, self.expr(left)?, Expr::Column(*output));
+            table.on.as_mut()?.push(equal);
+        }
+        Some(table)
     }
 
     /// The table of an EXISTS over one table.

@@ -3,7 +3,7 @@
 use super::{
     NestedPlan, RowScope,
     distinct::COMBINATIONS_MAX,
-    groups::groups,
+    groups::{codec_of, groups, key},
     output::{deliver, sorted},
     reads::{Budget, LevelReading, PartOfRange, Portion, RowReads},
 };
@@ -16,7 +16,7 @@ use crate::short_path::{
 use muster_algebra::{ColId, Expr};
 use muster_storage::Table;
 use muster_types::{KeyRange, Value};
-use std::{ops::Bound, sync::Arc};
+use std::{collections::HashSet, ops::Bound, sync::Arc};
 
 /// How much longer the next portion of the first table is, if one does not give enough rows.
 const PORTION_GROWTH: usize = 4;
@@ -135,6 +135,9 @@ impl NestedRun<'_> {
         let reverse = self.plan.levels[0].reverse;
         let first = self.level_rows(0, &[], PartOfRange { entries, wanted, reverse })?;
         let mut rows = first.rows;
+        if let Some(leading) = &self.plan.query.leading {
+            self.keep_apart(&leading.columns, &mut rows)?;
+        }
         for number in 1..self.plan.late {
             let mut joined = Vec::with_capacity(rows.len());
             for row in rows {
@@ -143,6 +146,23 @@ impl NestedRun<'_> {
             rows = joined;
         }
         Ok(Portion { rows, more: first.more })
+    }
+
+    /// Keeps one row of each combination of columns.
+    fn keep_apart(&self, columns: &[ColId], rows: &mut Vec<Vec<Value>>) -> Result<(), Left> {
+        let codec = codec_of(columns.iter().map(|id| self.scope.ty(*id)));
+        let (mut seen, mut failed) = (HashSet::new(), None);
+        rows.retain(|row| {
+            let values = columns.iter().map(|id| self.scope.value(&Expr::Column(*id), row));
+            match values.collect::<Result<Vec<_>, _>>().and_then(|values| key(&codec, &values)) {
+                Ok(key) => seen.insert(key),
+                Err(left) => {
+                    failed = Some(left);
+                    false
+                }
+            }
+        });
+        failed.map_or(Ok(()), Err)
     }
 
     /// Adds to `joined` what a level makes of a row of those before it.
