@@ -38,7 +38,7 @@ pub use key_access::KeyAccess;
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
 pub use parameters::{add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
-pub use run_end::{RunEnd, RunFigures, Stop};
+pub use run_end::{RunEnd, RunFigures, Stop, entries_max};
 pub use search::{RowSearch, scan_of};
 pub use sink::{CollectedRows, RowSink};
 pub use values::{FIRST_MOMENT, Moment, ValueRules};

@@ -7,12 +7,12 @@ use crate::{
     dml,
     short_path::{
         DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, ValueRules, Way, scan_of, type_of,
+        ShortWrite, TableQuery, ValueRules, Way, entries_max, scan_of, type_of,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
     variables,
 };
-use muster_algebra::{Expr, Hints, Plan, Rel, RowFetch, Scan};
+use muster_algebra::{Expr, Hints, Plan, PlanOp, Rel, RowFetch, Scan};
 use muster_explain::counters;
 use muster_sql::{
     Bound, Locking, Parameters, Statement,
@@ -185,7 +185,8 @@ fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
 
 /// One table by its key, and whether rows are fetched in the order of keys.
 fn direct_way(shape: Shape, general: &Plan, tables: &StatementTables) -> Option<(Way, bool)> {
-    let (access, fetch) = access(&shape, general)?;
+    let stops_early = shape.limit.is_some() && shape.order.is_empty();
+    let (access, fetch) = access(&shape, general).filter(|_| stops_early || !reads_too_many(general))?;
     let storage = muster_exec::TableSource::storage(tables, shape.table.id).ok()?;
     let in_key_order = access.whole_rows && fetch == RowFetch::KeyOrder;
     Some((Way::Direct(DirectPlan::new(shape, access, &storage)?), in_key_order))
@@ -200,7 +201,17 @@ fn nested_way(
     let storage = |id| muster_exec::TableSource::storage(tables, id).ok();
     let plan = NestedPlan::new(query, general, lock, storage)?;
     // The plan that stops early is cheap, whatever the general one costs.
-    (plan.stops_early() || general.estimate.cost_ms <= COST_MS_MAX).then_some((Way::Nested(plan), false))
+    let is_cheap = general.estimate.cost_ms <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
+    (plan.stops_early() || is_cheap).then_some((Way::Nested(plan), false))
+}
+
+/// Returns true if the scan of one table is expected to give more rows than the short path reads.
+fn reads_too_many(general: &Plan) -> bool {
+    match (&general.op, general.inputs().as_slice()) {
+        (PlanOp::Scan(scan), _) => general.estimate.rows > entries_max(scan.is_covering()) as f64,
+        (_, [input]) => reads_too_many(input),
+        _ => false,
+    }
 }
 
 /// The way to the rows: by the index that the general path reads, or by a key of a unique one, which nothing beats.

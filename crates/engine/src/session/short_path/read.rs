@@ -128,17 +128,22 @@ impl SessionState {
         let end = end.unwrap_or(RunEnd::General);
         match &end {
             RunEnd::Rows(figures) => self.count_short(whole, figures, number),
-            RunEnd::TooMany => self.leave_to_general(),
+            RunEnd::TooMany => self.leave_to_general(whole),
             _ => {}
         }
         end
     }
 
-    /// Notes that the statement reads too many rows to run where it arrives: later ones like it go the general way.
-    fn leave_to_general(&mut self) {
-        if let Some(epoch) = self.short_path.epoch.take() {
-            self.database.plans().leave_to_general(&self.short_path.key, epoch);
+    /// Notes that the statement reads too many rows to run where it arrives: if that happens often, later ones like it
+    /// go the general way.
+    fn leave_to_general(&mut self, plan: &ShortPlan) {
+        if !plan.note_too_many() {
+            return;
         }
+        let epoch = self.short_path.epoch.take();
+        let now = || Epoch::of(&self.database.tables().current(), &self.database.accounts().list());
+        let epoch = epoch.unwrap_or_else(now);
+        self.database.plans().leave_to_general(&self.short_path.key, epoch);
     }
 
     /// Returns true if a plan may be run now, without a wait for whoever has or wants the table for itself. Within a
@@ -183,6 +188,7 @@ impl SessionState {
 
     /// Notes what a plan has read.
     fn note_read(&self, plan: &ShortPlan, figures: &RunFigures) {
+        plan.note_rows();
         let process = &self.process;
         plan.count(figures, &process.counters);
         plan_counters::add(plan.counts(), &process.counters);
@@ -220,7 +226,7 @@ impl SessionState {
                     (Err(e), _) => Locked::Ended(self.end_short(Command::SELECT, Err(e))),
                     (Ok(()), RunEnd::MustWait) => Locked::MustWait,
                     (Ok(()), RunEnd::TooMany) => {
-                        self.leave_to_general();
+                        self.leave_to_general(whole);
                         Locked::General
                     }
                     (Ok(()), _) => Locked::General,

@@ -93,6 +93,11 @@ impl NestedPlan {
         self.is_in_order && self.query.limit.is_some() || self.ends.is_some()
     }
 
+    /// Returns true if it reads all rows of a range of one table.
+    pub fn is_one_range(&self) -> bool {
+        self.levels.len() == 1 && self.ends.is_none() && self.distinct.is_none()
+    }
+
     /// The tables, as long as they are there.
     fn tables(&self) -> Option<Vec<Arc<Table>>> {
         self.levels.iter().map(|level| level.table.upgrade()).collect()

@@ -3,14 +3,15 @@
 use super::{
     NestedPlan, RowScope,
     distinct::COMBINATIONS_MAX,
-    groups::{codec_of, groups, key},
+    groups::{Groups, codec_of, key},
     output::{deliver, sorted},
+    query::Grouping,
     reads::{Budget, LevelReading, PartOfRange, Portion, RowReads},
 };
 use crate::short_path::{
     key_access::KeyValue,
     plan::ShortPlan,
-    run_end::{ENTRIES_MAX, Left, ReadTotals, RunEnd, RunFigures},
+    run_end::{Left, ReadTotals, RunEnd, RunFigures, entries_max},
     sink::RowSink,
 };
 use muster_algebra::{ColId, Expr};
@@ -34,10 +35,14 @@ pub fn run(
     sink.begin(whole);
     let Some(tables) = plan.tables() else { return RunEnd::General };
     let scope = RowScope { slots: &plan.slots, columns: &plan.query.columns, parameters: values };
-    let budget = Budget { entries: ENTRIES_MAX, bytes: 0, read: ReadTotals::default() };
+    let is_covering = matches!(&*plan.levels, [level] if !level.access.whole_rows);
+    let budget = Budget { entries: entries_max(is_covering), bytes: 0, read: ReadTotals::default() };
     let mut run = NestedRun { plan, tables: &tables, scope, reads, budget };
     let mut figures = RunFigures::default();
-    let done = run.rows().and_then(|rows| run.finish(rows, sink, &mut figures));
+    let done = match &plan.query.grouping {
+        Some(grouping) => run.groups(grouping).and_then(|groups| run.finish_groups(groups, sink, &mut figures)),
+        None => run.rows().and_then(|rows| run.finish(rows, sink, &mut figures)),
+    };
     figures.read = run.budget.read;
     match done {
         Ok(()) => RunEnd::Rows(figures),
@@ -251,21 +256,43 @@ impl NestedRun<'_> {
         Ok(found)
     }
 
+    /// The groups of the joined rows.
+    fn groups(&mut self, grouping: &Grouping) -> Result<Vec<Vec<Value>>, Left> {
+        let plan = self.plan;
+        let mut groups = Groups::new(self.scope, grouping);
+        if plan.is_one_range() && matches!(self.reads, RowReads::View { .. }) {
+            let (level, ranges) = (&plan.levels[0], self.ranges(0, &[])?);
+            let (table, scope, part) = (&self.tables[0], self.scope, PartOfRange::ALL);
+            let reading = LevelReading { level, table, scope, before: &[], part };
+            reading.read_into(Some(&mut groups), ranges, self.reads, &mut self.budget)?;
+        } else {
+            self.rows()?.iter().try_for_each(|row| groups.add(row))?;
+        }
+        groups.finish()
+    }
+
     fn finish(&mut self, rows: Vec<Vec<Value>>, sink: &mut dyn RowSink, figures: &mut RunFigures) -> Result<(), Left> {
         let (plan, query) = (self.plan, &self.plan.query);
-        let Some(grouping) = &query.grouping else {
-            let rows = if plan.is_in_order { rows } else { sorted(&self.scope, query, rows, figures)? };
-            let rows = self.joined_late(rows)?;
-            return deliver(&self.scope, query, rows, sink, figures);
-        };
-        let grouped = RowScope { slots: &plan.group_slots, ..self.scope };
+        let rows = if plan.is_in_order { rows } else { sorted(&self.scope, query, rows, figures)? };
+        let rows = self.joined_late(rows)?;
+        deliver(&self.scope, query, rows, sink, figures)
+    }
+
+    fn finish_groups(
+        &self,
+        groups: Vec<Vec<Value>>,
+        sink: &mut dyn RowSink,
+        figures: &mut RunFigures,
+    ) -> Result<(), Left> {
+        let query = &self.plan.query;
+        let scope = RowScope { slots: &self.plan.group_slots, ..self.scope };
+        let having = query.grouping.as_ref().map_or(&[][..], |grouping| &grouping.having);
         let mut kept = Vec::new();
-        for group in groups(&self.scope, grouping, &rows)? {
-            if grouped.meets(&grouping.having, &group)? {
+        for group in groups {
+            if scope.meets(having, &group)? {
                 kept.push(group);
             }
         }
-        let kept = sorted(&grouped, query, kept, figures)?;
-        deliver(&grouped, query, kept, sink, figures)
+        deliver(&scope, query, sorted(&scope, query, kept, figures)?, sink, figures)
     }
 }
