@@ -123,8 +123,8 @@ impl LevelReading<'_> {
         self.read_into(None, ranges, reads, budget)
     }
 
-    /// Does what [`LevelReading::read`] does. With `groups` the rows that a view sees are added to these, and are not in
-    /// the portion.
+    /// Does what [`LevelReading::read`] does. With `groups` the rows that a view sees are added to these, and are not
+    /// in the portion.
     pub fn read_into(
         &self,
         mut groups: Option<&mut Groups<'_>>,
