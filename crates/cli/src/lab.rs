@@ -1,7 +1,7 @@
 //! `muster lab`: experiments that show what access strategies do.
 
 use crate::{
-    affinity,
+    affinity, pages,
     print::{print, print_line},
     progress::LoadBars,
     queries, regret,
@@ -76,6 +76,8 @@ enum Command {
     Dbt3(queries::Arguments),
     /// The 13 queries of the Star Schema Benchmark, on a data directory or on any server with MySQL's protocol
     Ssb(queries::Arguments),
+    /// Pages of a shop, a forum and a ticket system, on a data directory or on any servers with MySQL's protocol
+    Pages(pages::Arguments),
     /// What settings of the log bring to TPC-C, and what crashes take with each
     Settings(settings::Arguments),
 }
@@ -87,6 +89,7 @@ impl Arguments {
             Some(Command::Regret(regret)) => regret.threads,
             Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
             Some(Command::Dbt3(queries) | Command::Ssb(queries)) => return queries.pin(),
+            Some(Command::Pages(pages)) => return pages.pin(),
             Some(Command::Settings(settings)) => return settings.pin(),
             None => self.threads,
         };
@@ -100,6 +103,7 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
         Some(Command::Dbt3(queries)) => return queries::run(Workload::Dbt3, queries).await,
         Some(Command::Ssb(queries)) => return queries::run(Workload::Ssb, queries).await,
+        Some(Command::Pages(pages)) => return pages::run(pages).await,
         Some(Command::Settings(settings)) => return settings::run(settings).await,
         None => {}
     }

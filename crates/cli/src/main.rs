@@ -20,6 +20,7 @@ mod lab;
 mod load;
 mod log_arguments;
 mod open;
+mod pages;
 mod print;
 mod progress;
 mod queries;

@@ -4,8 +4,39 @@ use arrow_array::{
     ArrayRef, Date32Array, Decimal64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
 };
 use arrow_schema::{Field, Schema};
+use muster_engine::{
+    array_of, arrow_type,
+    types::{SqlType, Value},
+};
 use muster_types::temporal::Days;
-use std::sync::Arc;
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+/// Rows of values of these types as a batch.
+pub fn batch_of_values(columns: &[SqlType], rows: &[Vec<Value>]) -> RecordBatch {
+    let array = |(i, ty): (usize, &SqlType)| array_of(rows.iter().map(|row| &row[i]), *ty);
+    let arrays = columns.iter().enumerate().map(array).collect::<Result<Vec<_>, _>>();
+    let arrays = arrays.expect("generated values are of the types of their columns");
+    let field = |(i, ty): (usize, &SqlType)| Field::new(format!("column{i}"), arrow_type(ty), true);
+    let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("columns have one length")
+}
+
+/// Writes rows as text: values each followed by `|`, one row a line, NULL as `\N`.
+pub fn write_values(rows: &[Vec<Value>], out: &mut dyn Write) -> io::Result<()> {
+    let mut line = String::new();
+    for row in rows {
+        line.clear();
+        for value in row {
+            line.push_str(value.to_text(0).as_deref().unwrap_or("\\N"));
+            line.push('|');
+        }
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
 
 /// Collects columns over one slice of rows, in table order.
 pub struct BatchBuilder<'a, R> {

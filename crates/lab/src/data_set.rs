@@ -1,6 +1,10 @@
 //! A database that is made by a generator: its schema, and its tables' rows as streams of batches.
 
-use crate::{NoSuchScale, Workload, dbt3, ssb, sysbench, tpcc};
+use crate::{
+    NoSuchScale, Workload,
+    batch::{batch_of_values, write_values},
+    dbt3, pages, ssb, sysbench, tpcc,
+};
 use arrow_array::RecordBatch;
 use std::{
     borrow::Cow,
@@ -42,6 +46,7 @@ pub(crate) enum RowSource {
     Ssb(ssb::Table, ssb::Scale),
     Sysbench(sysbench::Table),
     Tpcc(tpcc::Table, tpcc::Scale),
+    Pages(pages::Table, f64),
 }
 
 impl DataSet {
@@ -67,6 +72,7 @@ impl DataTable {
                 | RowSource::Dbt3Skewed(dbt3::Table::Lineitem, ..)
                 | RowSource::Ssb(ssb::Table::Lineorder, _)
                 | RowSource::Tpcc(tpcc::Table::OrderLine, _)
+                | RowSource::Pages(pages::Table::OrderLines, _)
         )
     }
 
@@ -87,6 +93,10 @@ impl DataTable {
                     pieces(table.rows, sysbench::BATCH_ROWS).all(|rows| send(table.batch(rows)));
                 }
                 RowSource::Tpcc(table, scale) => table.batches(scale, &mut send),
+                RowSource::Pages(table, scale) => {
+                    let columns = table.columns();
+                    table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
+                }
             }
         });
         receiver.into_iter()
@@ -110,6 +120,14 @@ impl DataTable {
                 pieces(table.rows, sysbench::BATCH_ROWS).try_for_each(|rows| table.write_tbl(rows, out))
             }
             RowSource::Tpcc(table, scale) => table.write_tbl(scale, out),
+            RowSource::Pages(table, scale) => {
+                let mut written = Ok(());
+                table.pieces(scale, &mut |rows| {
+                    written = write_values(rows, out);
+                    written.is_ok()
+                });
+                written
+            }
         }
     }
 }

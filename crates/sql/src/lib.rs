@@ -32,3 +32,4 @@ pub use parse::{
     footprint, is_reserved, literal_text, parse, parse_expression, parse_under, split, split_under, statement_text,
 };
 pub use statement::*;
+pub use typing::comparison::date_of_text;

@@ -66,6 +66,7 @@ struct CachedPlan {
     /// Memory for key and plan, in bytes.
     bytes: usize,
     /// Executions until a statement that is [`Known::GeneralForNow`] is planned again, those that are left, and as set.
+    /// Of a plan: what it will be when the plan is left.
     patience_left: AtomicU32,
     patience: u32,
 }
@@ -84,11 +85,16 @@ impl CachedPlan {
 
     /// Takes over what is to be remembered of the entry before this one, in the same epoch.
     fn follow(&mut self, old: &CachedPlan) {
-        if matches!((&self.known, &old.known), (Known::GeneralForNow, Known::GeneralForNow)) && self.epoch == old.epoch
-        {
-            self.patience = (old.patience * 2).min(PATIENCE_MAX);
-            self.patience_left = AtomicU32::new(self.patience);
+        if self.epoch != old.epoch {
+            return;
         }
+        self.patience = match (&self.known, &old.known) {
+            (_, Known::GeneralForNow) => (old.patience * 2).min(PATIENCE_MAX),
+            // The plan was left.
+            (Known::GeneralForNow, Known::Plan(_)) => old.patience,
+            _ => return,
+        };
+        self.patience_left = AtomicU32::new(self.patience);
     }
 
     /// Counts an execution. Returns true if the statement is to be planned again. The shard is locked.

@@ -2,7 +2,7 @@
 
 use muster_algebra::{ColId, CompareOp, Expr, KeyPart, TableDef};
 use muster_optimizer::{exact_value, is_lossless_cast};
-use muster_types::{KeyRange, SqlType, Value};
+use muster_types::{Collation, KeyRange, SqlType, Value, collation::LikePattern, prefix_end};
 use std::ops::Bound;
 
 /// Most ranges that `IN` lists of a statement make together.
@@ -32,6 +32,15 @@ pub struct KeyEnd {
     pub inclusive: bool,
 }
 
+/// Texts of the part behind those that are equal to something that a pattern matches: a range of those that begin as it
+/// does.
+#[derive(Debug, Clone)]
+pub struct KeyPattern {
+    pub pattern: KeyConstant,
+    pub escape: Option<char>,
+    pub collation: Collation,
+}
+
 /// A range of an index.
 #[derive(Debug, Clone)]
 pub struct KeyAccess {
@@ -43,6 +52,8 @@ pub struct KeyAccess {
     /// Bounds of the next part, in the order of the key.
     pub lower: Option<KeyEnd>,
     pub upper: Option<KeyEnd>,
+    /// Instead of bounds.
+    pub like: Option<KeyPattern>,
     /// True if NULLs, which compare with nothing, stand at that end of the part and are left out.
     pub above_nulls: bool,
     pub below_nulls: bool,
@@ -74,6 +85,8 @@ enum ComparedWith<'a> {
     One(CompareOp, &'a Expr),
     /// `IN`.
     AnyOf(&'a [Expr]),
+    /// The pattern of a `LIKE`, and its escape character.
+    Like(&'a Expr, Option<char>),
 }
 
 /// What the range of keys is to be when a value is put in.
@@ -105,6 +118,7 @@ impl KeyAccess {
             equal: Vec::new(),
             lower: None,
             upper: None,
+            like: None,
             above_nulls: false,
             below_nulls: false,
             single: false,
@@ -139,7 +153,7 @@ impl KeyAccess {
                     None => break,
                 },
             };
-            let values = conditions.key_values(comparisons[at].as_ref()?);
+            let values = conditions.key_values(comparisons[at].as_ref()?)?;
             if let KeyValues::AnyOf(list) = &values {
                 ranges *= list.len();
                 has_list = true;
@@ -173,8 +187,11 @@ impl KeyAccess {
             }
             let (least, greatest) = (least.and_then(end), greatest.and_then(end));
             (access.lower, access.upper) = if part.descending { (greatest, least) } else { (least, greatest) };
+            if access.lower.is_none() && access.upper.is_none() {
+                access.like = conditions.pattern(part, comparisons.iter().flatten());
+            }
         }
-        if access.equal.is_empty() && access.lower.is_none() && access.upper.is_none() {
+        if access.is_all() {
             return None;
         }
         access.read_rows_for(conditions, needed);
@@ -211,7 +228,7 @@ impl KeyAccess {
 
     /// Returns true if it is all of an index.
     pub fn is_all(&self) -> bool {
-        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none() && self.like.is_none()
     }
 
     /// Returns true if a value of the key is one of another table.
@@ -271,6 +288,17 @@ impl KeyAccess {
                 }
             }
         }
+        if let Some(like) = &self.like {
+            let (first, end) = like.bounds(value(&like.pattern)?).ok_or(KeyValue::Unknown)?;
+            let with = |start: &Vec<Value>, bytes: &[u8]| {
+                start.iter().cloned().chain([Value::Bytes(bytes.to_vec())]).collect::<Vec<_>>()
+            };
+            let range = |start: &Vec<Value>| KeyRange {
+                lower: Bound::Included(with(start, &first)),
+                upper: Bound::Excluded(with(start, &end)),
+            };
+            return Ok(starts.iter().map(range).collect());
+        }
         let mut bound = |end: &Option<KeyEnd>| match end {
             None => Ok::<_, KeyValue>(None),
             Some(end) => Ok(Some((value(&end.constant)?, end.inclusive))),
@@ -293,18 +321,49 @@ impl KeyAccess {
     }
 }
 
+impl KeyPattern {
+    /// The bytes that the sort keys of matching texts begin with, and the end of those that begin so. `None` if a
+    /// matching text may begin with anything.
+    fn bounds(&self, pattern: Value) -> Option<(Vec<u8>, Vec<u8>)> {
+        let Value::Text(pattern) = pattern else { return None };
+        let pattern = LikePattern::new(&pattern, self.escape, self.collation);
+        let mut first = Vec::new();
+        self.collation.append_common_sort_key(pattern.literal_prefix(), &mut first);
+        let end = prefix_end(&first).filter(|_| !first.is_empty())?;
+        Some((first, end))
+    }
+}
+
 impl Conditions<'_> {
+    /// The pattern that a part of a key is compared with. Parts that hold the beginnings of texts, or descend, have
+    /// none.
+    fn pattern<'a>(
+        &self,
+        part: &KeyPart,
+        mut comparisons: impl Iterator<Item = &'a Comparison<'a>>,
+    ) -> Option<KeyPattern> {
+        let SqlType::Text { collation, .. } = self.table.columns[part.column].ty else { return None };
+        let pattern = |comparison: &Comparison<'_>| match comparison.with {
+            ComparedWith::Like(pattern, escape) if comparison.column == part.column => {
+                Some(KeyPattern { pattern: self.constant(part.column, pattern), escape, collation })
+            }
+            _ => None,
+        };
+        comparisons.find_map(pattern).filter(|_| part.prefix.is_none() && !part.descending)
+    }
+
     fn constant(&self, column: usize, constant: &Expr) -> KeyConstant {
         let to = self.table.columns[column].ty;
         KeyConstant { expr: constant.clone(), from: self.type_of(constant).unwrap_or(to), to }
     }
 
-    fn key_values(&self, comparison: &Comparison<'_>) -> KeyValues {
+    /// `None` for a pattern.
+    fn key_values(&self, comparison: &Comparison<'_>) -> Option<KeyValues> {
+        let constant = |constant: &Expr| self.constant(comparison.column, constant);
         match comparison.with {
-            ComparedWith::One(_, constant) => KeyValues::One(self.constant(comparison.column, constant)),
-            ComparedWith::AnyOf(list) => {
-                KeyValues::AnyOf(list.iter().map(|constant| self.constant(comparison.column, constant)).collect())
-            }
+            ComparedWith::One(_, one) => Some(KeyValues::One(constant(one))),
+            ComparedWith::AnyOf(list) => Some(KeyValues::AnyOf(list.iter().map(constant).collect())),
+            ComparedWith::Like(..) => None,
         }
     }
 
@@ -338,6 +397,11 @@ impl Conditions<'_> {
                 let column = self.column(arg)?;
                 let with = ComparedWith::AnyOf(list);
                 list.iter().all(|constant| self.is_usable(column, constant)).then_some(Comparison { column, with })
+            }
+            Expr::Like { arg, pattern, escape, negated: false } => {
+                let Expr::Column(id) = **arg else { return None };
+                let (column, with) = ((self.position)(id)?, ComparedWith::Like(pattern, *escape));
+                (pattern.columns().is_empty() && self.is_usable(column, pattern)).then_some(Comparison { column, with })
             }
             _ => None,
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text -> parameterize -> key of the cache                          parameters.rs
-//!        -> values of the moment: NOW(); texts that are numbers: '5'      inputs.rs, moments.rs, text_numbers.rs
+//!        -> texts as dates and numbers, values of the moment: NOW()   values.rs, text_numbers.rs
 //!        -> PlanCache: a plan, or "not here"                          cache.rs
 //!   first time: bound statement -> ShortPlan                          plan.rs
 //!               conditions -> KeyAccess: ranges of an index           key_access.rs
@@ -20,9 +20,7 @@
 mod cache;
 mod constant;
 mod direct;
-mod inputs;
 mod key_access;
-mod moments;
 mod nested;
 mod parameter_places;
 mod parameters;
@@ -32,18 +30,18 @@ mod search;
 mod sink;
 mod text_numbers;
 mod totals;
+mod values;
 mod write;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
-pub use inputs::Inputs;
 pub use key_access::KeyAccess;
-pub use moments::{FIRST_MOMENT, Moment};
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
 pub use parameters::{add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
-pub use run_end::{RunEnd, RunFigures, Stop};
+pub use run_end::{RunEnd, RunFigures, Stop, entries_max};
 pub use search::{RowSearch, scan_of};
 pub use sink::{CollectedRows, RowSink};
 pub use text_numbers::{TextNumbers, TextsOf, plain_number};
+pub use values::{FIRST_MOMENT, Moment, ValueRules};
 pub use write::{ShortChange, ShortWrite};

@@ -1,11 +1,12 @@
 //! Where parameters may stand in a statement that is planned for all values of their types.
 
-use super::moments::FIRST_MOMENT;
+use super::values::FIRST_MOMENT;
 use muster_algebra::{ColId, Expr};
 use muster_types::SqlType;
 
 /// Parameters may stand for values only where all values of their type mean the same: on one side of a comparison whose
-/// other side is a column of the same kind, and in the list of an IN. `None` if one stands elsewhere.
+/// other side is a column of the same kind, in the list of an IN, and as the pattern of a LIKE. `None` if one stands
+/// elsewhere.
 pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType) -> Option<()> {
     match expr {
         Expr::Compare { left, right, .. } => match (bare(left), bare(right)) {
@@ -18,6 +19,11 @@ pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType
                 Expr::Parameter { ty: other, .. } => is_one_kind(ty(*id), *other).then_some(()),
                 member => (!has_parameter(member)).then_some(()),
             }),
+            _ => (!has_parameter(expr)).then_some(()),
+        },
+        // A pattern means the same for all texts.
+        Expr::Like { arg, pattern, .. } => match bare(pattern) {
+            Expr::Parameter { ty, .. } => (ty.is_text() && !has_parameter(arg)).then_some(()),
             _ => (!has_parameter(expr)).then_some(()),
         },
         Expr::Logic { args, .. } => args.iter().try_for_each(|arg| parameters_are_compared(arg, ty)),
@@ -46,6 +52,7 @@ fn is_one_kind(column: SqlType, parameter: SqlType) -> bool {
         (SqlType::Decimal { .. }, SqlType::Decimal { .. }) => true,
         (SqlType::Date, SqlType::Date) => true,
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::DateTime { .. }) => true,
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => true,
         (SqlType::Decimal { .. }, parameter) => parameter.is_integer(),
         _ => column.is_integer() && parameter.is_integer() || column.is_text() && parameter.is_text(),
     }

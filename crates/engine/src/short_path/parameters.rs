@@ -13,8 +13,8 @@ const DIGITS_MAX: usize = 18;
 /// What may stand before a literal that is taken for a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// `=`, `<`, `>`, BETWEEN, AND; in the list of an IN and in an INSERT also what stands before each value, in what
-    /// an UPDATE sets also `+`, `-` and `*`.
+    /// `=`, `<`, `>`, BETWEEN, AND, LIKE; in the list of an IN and in an INSERT also what stands before each value, in
+    /// what an UPDATE sets also `+`, `-` and `*`.
     Value,
     Other,
 }
@@ -211,7 +211,7 @@ impl Reader<'_> {
             Place::Set if !is("WHERE") => Place::Set,
             _ => Place::Elsewhere,
         };
-        if is("BETWEEN") || is("AND") { Before::Value } else { Before::Other }
+        if is("BETWEEN") || is("AND") || is("LIKE") { Before::Value } else { Before::Other }
     }
 
     /// The position behind the string that begins at `at`; `None` if it has no end.
@@ -320,6 +320,10 @@ mod tests {
                 "UPDATE t SET a = a - ?, b = b*? - ?, c = ? WHERE a - 1 = ?",
                 vec![Value::Int(-1), decimal(25, 1), Value::Int(3), Value::Int(1), Value::Int(2)]
             )
+        );
+        assert_eq!(
+            parameters("SELECT a FROM t WHERE a LIKE 'x%' ESCAPE '|' AND b not like '_' LIMIT 5"),
+            some("SELECT a FROM t WHERE a LIKE ? ESCAPE '|' AND b not like ? LIMIT 5", vec![text("x%"), text("_")])
         );
         assert_eq!(
             parameters("DELETE FROM t WHERE id=5 LIMIT 1"),

@@ -1,11 +1,11 @@
 //! A statement that adds a row, or changes rows of one table by a key or a short range, bound once for all values.
 
 use super::{
-    inputs::Inputs,
     parameter_places::has_parameter,
     plan::{DEPTH_MAX, is_plain},
     run_end::{Left, is_resident},
     search::RowSearch,
+    values::ValueRules,
 };
 use crate::{
     command_counters::Command,
@@ -41,17 +41,18 @@ pub struct ShortWrite {
     tables: Weak<TableSet>,
     /// What it is counted as.
     command: Command,
-    /// What it takes besides the values of its text.
-    inputs: Inputs,
+    /// What it runs with.
+    rules: ValueRules,
 }
 
 impl ShortWrite {
-    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, inputs: Inputs) -> ShortWrite {
-        ShortWrite { change, tables: Arc::downgrade(tables), command, inputs }
+    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command, rules: ValueRules) -> ShortWrite {
+        ShortWrite { change, tables: Arc::downgrade(tables), command, rules }
     }
 
-    pub fn inputs(&self) -> &Inputs {
-        &self.inputs
+    /// How the statement's values become those that it runs with.
+    pub fn rules(&self) -> &ValueRules {
+        &self.rules
     }
 
     pub fn change(&self) -> &ShortChange {

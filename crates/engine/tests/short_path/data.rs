@@ -66,13 +66,32 @@ fn literal(random: &mut Random, column: &str) -> String {
 pub fn condition(random: &mut Random) -> String {
     let column = random.pick(&["id", "id", "id", "u", "k", "d", "s", "b", "c", "e", "m", "w", "x", "h", "f"]);
     let value = literal(random, column);
-    match random.below(9) {
+    match random.below(10) {
         0..3 => format!("{column} = {value}"),
         3 => format!("{column} BETWEEN {value} AND {}", literal(random, column)),
         4 => format!("{value} <= {column}"),
         5 => format!("{column} {} {value}", random.pick(&["<", "<=", ">", ">=", "<>", "<=>"])),
         6 => format!("({column} = {value} OR {column} IS NULL)"),
         7 => format!("{column} IN ({value}, {})", literal(random, column)),
+        8 => {
+            let patterns = [
+                "ab%",
+                "AB_",
+                "\u{e4}%",
+                "stra%",
+                "stra\u{df}%",
+                "%b1",
+                "",
+                "s%",
+                "x1",
+                "a b%",
+                "ab %",
+                "_b%",
+                "z\\\\%",
+            ];
+            let not = random.pick(&["", "", "NOT "]);
+            format!("{} {not}LIKE '{}'", random.pick(&["s", "b", "c", "c"]), random.pick(&patterns))
+        }
         _ => format!("{column} LIKE 'a%' AND id > {} AND id < {}", random.below(4000), random.below(9000)),
     }
 }

@@ -96,6 +96,52 @@ fn condition(random: &mut Random, table: &str) -> String {
     }
 }
 
+/// Conditions on `p` that are subqueries.
+fn add_subqueries(random: &mut Random, conditions: &mut Vec<String>) {
+    if random.one_in(5) {
+        let not = random.pick(&["", "NOT "]);
+        let inner = random.pick(&[
+            "SELECT 1 FROM o z WHERE z.p = p.id",
+            "SELECT * FROM o z WHERE z.p = p.id AND z.x > 20.5 AND z.s <> 'a'",
+            "SELECT 1 FROM c z WHERE z.p = p.id AND z.no = 1",
+            "SELECT z.q FROM c z WHERE z.p = p.id AND z.q > p.g",
+            "SELECT 1 FROM p z WHERE z.id = p.g",
+            "SELECT 1 FROM p z WHERE z.n = 'name5'",
+        ]);
+        conditions.push(format!("{not}EXISTS ({inner})"));
+    }
+    if random.one_in(4) {
+        let n = random.below(40);
+        let not = random.pick(&["", "", "", "NOT "]);
+        let inner = [
+            format!("p.id {not}IN (SELECT z.p FROM c z WHERE z.q BETWEEN {n} AND {})", n + 20),
+            format!("p.id {not}IN (SELECT p FROM o z WHERE z.s = 'b')"),
+            format!("p.g {not}IN (SELECT z.q FROM c z WHERE z.p IN ({n}, {}) AND z.no < 3)", n + 1),
+            format!("(p.id, p.y) {not}IN (SELECT z.p, z.no FROM c z WHERE z.e = '2024-03-11')"),
+            format!("p.n {not}IN (SELECT z.n FROM p z WHERE z.g = {})", n / 2),
+        ];
+        conditions.push(inner[random.below(5)].clone());
+        // Nothing else leads to the rows.
+        if random.one_in(2) {
+            conditions.retain(|condition| condition.contains(" IN (SELECT"));
+        }
+    }
+}
+
+/// Combinations of the leading columns of an index.
+fn distinct(random: &mut Random) -> String {
+    let of = ["y p", "g p", "m p", "e c", "p c", "s o", "p o", "g,m p", "e,q c"];
+    let (columns, table) = random.pick(&of).split_once(' ').unwrap();
+    let filter = match random.below(4) {
+        0 if table == "p" => format!(" WHERE g = {}", random.below(22)),
+        1 if table == "c" => format!(" WHERE e = '2024-0{}-11'", random.below(9) + 1),
+        2 if table == "o" => format!(" WHERE p = {}", random.below(330)),
+        _ => String::new(),
+    };
+    let limit = random.pick(&["", "", " LIMIT 3", " LIMIT 2 OFFSET 1"]);
+    format!("SELECT DISTINCT {columns} FROM {table}{filter} ORDER BY {columns}{limit}")
+}
+
 /// A statement, and whether its rows come in an order that it names wholly. Texts that are equal are so byte by byte,
 /// so that groups have one answer.
 pub fn statement(random: &mut Random) -> (String, bool) {
@@ -109,17 +155,8 @@ pub fn statement(random: &mut Random) -> (String, bool) {
     if random.one_in(12) {
         conditions.clear();
     }
-    if random.one_in(5) && names.contains(&"p") {
-        let not = random.pick(&["", "NOT "]);
-        let inner = random.pick(&[
-            "SELECT 1 FROM o z WHERE z.p = p.id",
-            "SELECT * FROM o z WHERE z.p = p.id AND z.x > 20.5 AND z.s <> 'a'",
-            "SELECT 1 FROM c z WHERE z.p = p.id AND z.no = 1",
-            "SELECT z.q FROM c z WHERE z.p = p.id AND z.q > p.g",
-            "SELECT 1 FROM p z WHERE z.id = p.g",
-            "SELECT 1 FROM p z WHERE z.n = 'name5'",
-        ]);
-        conditions.push(format!("{not}EXISTS ({inner})"));
+    if names.contains(&"p") {
+        add_subqueries(random, &mut conditions);
     }
     let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let columns = |name: &str| match name {
@@ -136,7 +173,7 @@ pub fn statement(random: &mut Random) -> (String, bool) {
     let all_keys: Vec<&str> = names.iter().map(|name| keys(name)).collect();
     let lock = random.pick(&["", "", " FOR UPDATE", " FOR SHARE", " LOCK IN SHARE MODE", " FOR UPDATE NOWAIT"]);
     let (one, two) = (pick(random), pick(random));
-    match random.below(9) {
+    match random.below(11) {
         0 => (format!("SELECT COUNT(*), SUM({one}), MIN({two}), MAX({two}) FROM {from}{filter}{lock}"), true),
         1 => (format!("SELECT COUNT(DISTINCT {one}), AVG({two}), COUNT({one}) FROM {from}{filter}"), true),
         2 => (format!("SELECT {one} a, COUNT(*), SUM({two}) FROM {from}{filter} GROUP BY a"), false),
@@ -157,6 +194,11 @@ pub fn statement(random: &mut Random) -> (String, bool) {
         5 => (format!("SELECT {one}, {two} FROM {from}{filter} ORDER BY {}{lock}", all_keys.join(", ")), true),
         6 => (format!("SELECT DISTINCT {one}, {two} FROM {from}{filter}"), false),
         7 => (format!("SELECT * FROM {from}{filter}{lock}"), false),
+        8 => {
+            let (not, limit) = (random.pick(&["", "NOT "]), random.pick(&["", " LIMIT 1", " ORDER BY 1 LIMIT 3"]));
+            (format!("SELECT {not}EXISTS (SELECT {one} FROM {from}{filter}{limit}) AS found"), true)
+        }
+        9 => (distinct(random), true),
         _ => (format!("SELECT {one}, {two}, NOW(), CURDATE() FROM {from}{filter}{lock}"), false),
     }
 }
@@ -238,6 +280,15 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT n FROM p WHERE id = 7 AND EXISTS (SELECT 1 FROM c WHERE c.p = p.id AND c.no = 0)",
         "SELECT n FROM p WHERE id = 7 AND NOT EXISTS (SELECT 1 FROM o WHERE o.p = p.id)",
         "SELECT n FROM p WHERE id = 7 AND m < NOW() - INTERVAL 1 DAY",
+        "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 AND q > 3)",
+        "SELECT NOT EXISTS (SELECT 1 FROM c JOIN p ON p.id = c.p WHERE c.q = 12)",
+        "SELECT EXISTS (SELECT * FROM o)",
+        "SELECT id, n FROM p WHERE id IN (SELECT p FROM c WHERE q BETWEEN 20 AND 30) ORDER BY n LIMIT 3",
+        "SELECT COUNT(*) FROM p WHERE EXISTS (SELECT 1 FROM o WHERE o.p = p.id AND o.id = 7)",
+        "SELECT id, n FROM p WHERE n LIKE 'name12%'",
+        "SELECT id FROM p WHERE g = 3 AND n LIKE '%1'",
+        "SELECT DISTINCT y FROM p",
+        "SELECT DISTINCT s FROM o ORDER BY s DESC",
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");
     }
@@ -246,12 +297,17 @@ async fn statements_of_these_kinds_take_the_short_path() {
         "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7",
         "SELECT o.id, p.n FROM o JOIN p ON p.id = o.p ORDER BY o.id DESC LIMIT 10 FOR UPDATE",
         "SELECT id FROM p WHERE id = 7 UNION SELECT 8",
+        "SELECT EXISTS (SELECT COUNT(*) FROM c WHERE p = 7)",
+        "SELECT EXISTS (SELECT 1 FROM c WHERE p = 7 LIMIT 0)",
+        // More combinations than are looked for one by one.
+        "SELECT DISTINCT q FROM c",
     ] {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }
     // What is switched off is not done here either.
     for (switch, sql) in [
         ("prefer_ordering_index", "SELECT x FROM o ORDER BY id DESC LIMIT 2"),
+        ("loose_index_scan", "SELECT DISTINCT y FROM p"),
         ("lookup_join", "SELECT p.d, c.t FROM p JOIN c ON c.p = p.id WHERE p.id = 7"),
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");

@@ -1,16 +1,20 @@
 //! Values of all types beside columns of all types, near to what the column can hold and far from it: rows, errors and
 //! warnings are those of the general path, whatever value made the plan.
 
-use crate::data::{answer, in_db, loaded};
+use crate::{
+    data::{answer, in_db, is_short, loaded, status},
+    fixture::rows,
+};
 use muster_engine::{
-    Session,
+    Outcome, Session, ShortAnswer, ShortStatement,
+    short_path::CollectedRows,
     types::{Decimal, Value, temporal},
 };
 
 const COLUMNS: [&str; 13] = ["id", "u", "k", "d", "w", "s", "b", "c", "x", "e", "m", "h", "f"];
 
 /// Literals of which some are found in the columns, and some that no column can hold.
-const LITERALS: [&str; 41] = [
+const LITERALS: [&str; 49] = [
     "5",
     "300",
     "-3",
@@ -52,6 +56,14 @@ const LITERALS: [&str; 41] = [
     "99999999999999999999999999999999999999999999",
     "'2003-05-11'",
     "'2001-01-05 10:25:00.5'",
+    "'2003-05-11 00:00:00'",
+    "'2003-05-11 10:00:00'",
+    "'2003-5-11'",
+    "'20030511'",
+    "'2003-05-11 and more'",
+    "'2003-02-31'",
+    "'0000-00-00'",
+    "'2001-01-05 10:25:00.1234'",
 ];
 
 /// Runs a statement on both paths: after the plan is known, the rows are those of the general path.
@@ -80,6 +92,7 @@ async fn literals_of_all_types() {
                 format!("{column} > {literal} AND id <= 900"),
                 format!("{column} IN ({literal}, 7) AND id < 300"),
                 format!("{column} <=> {literal}"),
+                format!("{column} LIKE {literal}"),
             ] {
                 compare(&mut short, &mut general, &format!("SELECT id, {column} FROM t WHERE {condition}")).await;
             }
@@ -168,6 +181,13 @@ fn values() -> Vec<Value> {
         text(""),
         text("it's \\ \0"),
         text("2003-05-11"),
+        text("2003-05-11 10:00:00"),
+        text("2003-05-11 and more"),
+        text("2001-01-05 10:25:00.123"),
+        text("0000-00-00"),
+        text("ab%"),
+        text("STRASS_%"),
+        text("%"),
         Value::Bytes(b"x".to_vec()),
         Value::Double(5.0),
         Value::Double(5.5),
@@ -189,7 +209,7 @@ async fn parameters_of_all_types() {
     general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
     let mut nonempty = 0;
     for column in COLUMNS {
-        for condition in ["= ?", ">= ? AND id < 900", "<=> ?", "IN (?, 7) AND id BETWEEN 3 AND 3000"] {
+        for condition in ["= ?", ">= ? AND id < 900", "<=> ?", "IN (?, 7) AND id BETWEEN 3 AND 3000", "LIKE ?"] {
             let sql = format!("SELECT id, {column} FROM t WHERE {column} {condition}");
             let (of_short, of_general) = (short.prepare(&sql).await.unwrap(), general.prepare(&sql).await.unwrap());
             // Each value comes after each other one, and may be the first of its type.
@@ -205,4 +225,46 @@ async fn parameters_of_all_types() {
         }
     }
     assert!(nonempty > 500, "{nonempty}");
+}
+
+/// A text next to a column of dates has a plan that serves for other dates; what is no date of the column is left to
+/// the general path.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn texts_beside_dates() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 31).await;
+    let mut session = in_db(&database, "root").await;
+    let sql = |date: &str| format!("SELECT COUNT(*), MIN(e) FROM t WHERE e >= '{date}' AND e < '2010-01-01'");
+    assert!(is_short(&mut session, &sql("2009-05-01")).await);
+    let misses = status(&mut session, "Plan_cache_misses").await;
+    assert!(is_short(&mut session, &sql("2009-11-11")).await);
+    assert_eq!(status(&mut session, "Plan_cache_misses").await, misses);
+    assert!(!is_short(&mut session, &sql("2009-11-11 10:00:00")).await);
+    assert!(is_short(&mut session, &sql("2009-11-11 00:00:00")).await);
+    // A text that warns.
+    assert!(!is_short(&mut session, &sql("2009-11-11 and more")).await);
+    assert!(is_short(&mut session, "SELECT id FROM t WHERE id = 3 AND m BETWEEN '2001-01-01' AND '2001-01-05'").await);
+    assert!(is_short(&mut session, "SELECT id FROM t WHERE id = 3 AND m IN ('2001-01-01', '2001-01-05')").await);
+    // As a text and as a date.
+    let both = session.prepare("SELECT id FROM t WHERE id = 3 AND e = ?").await.unwrap();
+    let text = |s: &str| [Value::Text(s.to_owned())];
+    for (date, found) in [("2003-05-11", true), ("2003-05-11 01:00:00", false), ("2004-05-11", true)] {
+        session.execute_prepared(both.id, &text(date)).await.unwrap();
+        let statement = ShortStatement::Prepared { id: both.id, values: &text(date) };
+        let (_, answer) = session.execute_short(statement, CollectedRows::default()).await;
+        assert_eq!(!matches!(answer, ShortAnswer::General), found, "{date}");
+    }
+    // Changes.
+    for (change, changed) in [
+        ("UPDATE t SET k = 1 WHERE e = '2003-05-11'", true),
+        ("UPDATE t SET k = 2 WHERE e = '2003-05-11 00:00:00'", true),
+        ("UPDATE t SET k = 3 WHERE e = '2003-05-11 10:00:00'", false),
+        ("DELETE FROM t WHERE e = '2003-05-11' LIMIT 1", true),
+    ] {
+        let before = rows(&mut session, "SELECT COUNT(*) FROM t WHERE e = '2003-05-11'").await.unwrap();
+        assert_ne!(before[0][0], "0");
+        let found = session.execute(change).await;
+        let Ok(Outcome::Ok { affected_rows, .. }) = found else { panic!("{change}") };
+        assert_eq!(affected_rows > 0, changed, "{change}");
+    }
 }

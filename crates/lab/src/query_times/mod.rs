@@ -18,6 +18,7 @@ mod strategies;
 mod text;
 
 pub use measure::{QueryOptions, measure};
-pub use report::{QueriesReport, QueryReport};
+pub use prepare::prepare;
+pub use report::{Digest, QueriesReport, QueryReport};
 pub use strategies::measure_experiment;
 pub use text::text;

@@ -1,13 +1,10 @@
 //! The nine tables: names, columns, and the pieces in which their rows are made.
 
 use super::{Scale, scale::DISTRICTS};
+use crate::batch::{batch_of_values, write_values};
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema};
-use muster_engine::{
-    array_of, arrow_type,
-    types::{Collation, Result, SqlError, SqlType, Value},
-};
-use std::{io, sync::Arc};
+use muster_engine::types::{Collation, SqlType};
+use std::io;
 
 /// Rows of one batch at most.
 const BATCH_ROWS: usize = 8192;
@@ -112,38 +109,21 @@ impl Table {
 
     /// Hands out all rows as batches until `send` returns false.
     pub(crate) fn batches(self, scale: Scale, send: &mut dyn FnMut(RecordBatch) -> bool) {
+        let columns = self.columns();
         for piece in 0..self.pieces(scale) {
             let rows = self.piece(scale, piece);
             for rows in rows.chunks(BATCH_ROWS) {
-                let batch = self.batch(rows).expect("generated values are of the types of their columns");
-                if !send(batch) {
+                if !send(batch_of_values(&columns, rows)) {
                     return;
                 }
             }
         }
     }
 
-    fn batch(self, rows: &[Vec<Value>]) -> Result<RecordBatch> {
-        let columns = self.columns();
-        let arrays = columns.iter().enumerate().map(|(i, ty)| array_of(rows.iter().map(|row| &row[i]), *ty));
-        let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        let fields = columns.iter().enumerate().map(|(i, ty)| Field::new(format!("column{i}"), arrow_type(ty), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        RecordBatch::try_new(schema, arrays).map_err(SqlError::internal)
-    }
-
     /// Writes all rows as text: values each followed by `|`, one row a line, NULL as `\N`.
     pub(crate) fn write_tbl(self, scale: Scale, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut line = String::new();
         for piece in 0..self.pieces(scale) {
-            for row in self.piece(scale, piece) {
-                line.clear();
-                for value in &row {
-                    line.push_str(value.to_text(0).as_deref().unwrap_or("\\N"));
-                    line.push('|');
-                }
-                writeln!(out, "{line}")?;
-            }
+            write_values(&self.piece(scale, piece), out)?;
         }
         Ok(())
     }

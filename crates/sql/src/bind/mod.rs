@@ -176,7 +176,8 @@ pub enum Parameters<'a> {
     /// The values, in order.
     Values(&'a [Value]),
     /// The types, in order: each `?` becomes an [`muster_algebra::Expr::Parameter`], and the query serves for all
-    /// values.
+    /// values. A text next to dates becomes one of their type, and the query then serves for those texts for which
+    /// [`crate::date_of_text`] has a value.
     Types(&'a [SqlType]),
     /// While the statement is prepared: NULL of no type in an expression, some number in LIMIT.
     Unknown,

@@ -1,6 +1,7 @@
 //! In which type two values are compared (manual 14.3 "Type Conversion in Expression Evaluation").
 
 use super::{Item, decimal_digits, numeric_type};
+use muster_algebra::Expr;
 use muster_types::{
     BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value, cast,
     temporal::{self, DateModes, FSP_MAX, TIME_MAX_MICROS, datetime_of, datetime_parts},
@@ -234,6 +235,24 @@ pub(crate) fn cut_date(value: &Value, to: SqlType, modes: DateModes) -> Option<&
 
 fn wrong_value(what: &str, text: &str) -> SqlError {
     SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))
+}
+
+/// The value of a column of dates or datetimes that a text next to it stands for. `None` for a text that the column
+/// does not hold exactly, or that warns.
+pub fn date_of_text(text: &Value, column: SqlType, modes: DateModes) -> Option<Value> {
+    let is_exact = matches!(text, Value::Text(_)) && cut_date(text, column, modes).is_none();
+    exact_literal(text, column, modes).ok()?.filter(|_| is_exact)
+}
+
+/// The parameter as a value of a column of dates or datetimes that it stands next to, if it is a text.
+pub(crate) fn date_parameter(item: &Item, column: SqlType) -> Option<Item> {
+    let is_date = matches!(column, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+    match item.expr {
+        Expr::Parameter { index, ty } if is_date && ty.is_text() => {
+            Some(Item::new(Expr::Parameter { index, ty: column }, column))
+        }
+        _ => None,
+    }
 }
 
 /// Returns true if the side has a value written in the statement that may take the other side's type.

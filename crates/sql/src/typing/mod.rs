@@ -13,7 +13,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod arithmetic;
 pub(crate) mod collation;
-pub(crate) mod comparison;
+pub mod comparison;
 pub(crate) mod fold;
 pub(crate) mod length;
 pub(crate) mod result;

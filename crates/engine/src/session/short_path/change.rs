@@ -103,7 +103,8 @@ impl SessionState {
     fn is_in_memory(&self, write: &ShortWrite) -> bool {
         let tables = self.database.tables();
         let table = tables.current().storage(write.table(), tables.store());
-        table.is_ok_and(|table| write.is_resident(&table, self.short_path.values()))
+        let values = write.rules().apply(self.short_path.values(), self.date_modes(), || self.moment());
+        table.is_ok_and(|table| values.is_none_or(|values| write.is_resident(&table, &values)))
     }
 
     /// Runs the statement that was looked for last; it waits for locks if it `waits`. If it has not ended, nothing has
@@ -164,7 +165,7 @@ impl SessionState {
             true => self.context(cancel.clone(), self.variables.clone()),
             false => self.context_in_place(cancel.clone()),
         };
-        let values = write.inputs().parameters(self.short_path.values(), || self.moment_at(&context.clock));
+        let Some(values) = self.values_at(write.rules(), &context.clock) else { return Ok(InPlace::General) };
         dml::change_in_place(&context, write, &values)
     }
 

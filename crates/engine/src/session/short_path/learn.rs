@@ -6,13 +6,13 @@ use crate::{
     command_counters::Command,
     dml,
     short_path::{
-        DirectPlan, Epoch, FIRST_MOMENT, General, Inputs, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, TextNumbers, TextsOf, Way, plain_number, scan_of, type_of,
+        DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
+        ShortWrite, TableQuery, TextNumbers, TextsOf, ValueRules, Way, entries_max, plain_number, scan_of, type_of,
     },
     statement::{BindEnvironment, StatementContext, StatementTables, query},
     variables,
 };
-use muster_algebra::{Expr, Hints, Plan, Rel, RowFetch, Scan};
+use muster_algebra::{Expr, Hints, Plan, PlanOp, Rel, RowFetch, Scan};
 use muster_explain::counters;
 use muster_sql::{
     Bound, Locking, Parameters, Statement,
@@ -104,12 +104,14 @@ impl SessionState {
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }
-        let inputs = Inputs { moments: environment.moments(), numbers };
+        let Some(rules) = ValueRules::of(&types, Some(&bound.rel), numbers, environment.moments()) else {
+            return Ok(Known::General);
+        };
         if lock.is_some() {
             tables.will_lock_rows();
         }
         // The plan for the values that the statement has now.
-        let values = inputs.parameters(&self.short_path.values, || self.moment_at(&context.clock));
+        let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow) };
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
@@ -121,7 +123,7 @@ impl SessionState {
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order,
-            inputs,
+            rules,
         };
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -141,20 +143,34 @@ impl SessionState {
         let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let env = environment.with(&to_change, Parameters::Types(&types));
-        let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
-            let inputs = Inputs { moments: environment.moments(), numbers };
-            let values = inputs.parameters(&self.short_path.values, || self.moment_at(&context.clock));
-            search_plan(context, target, search, surroundings, &to_change, &values)
-        };
-        let change = match statement {
-            Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
-            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?, general),
-            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?, general),
+        let rules = |target: &ChangeTarget, search: &Search| match search {
+            Search::Table(search) => ValueRules::of(&types, Some(&search.rel(target)), numbers, environment.moments()),
             _ => None,
         };
-        let change = change.filter(|_| !environment.is_of_the_moment());
-        let inputs = Inputs { moments: environment.moments(), numbers };
-        let write = change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement), inputs));
+        let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
+            let rules = rules(target, search)?;
+            let values = self.values_at(&rules, &context.clock)?;
+            search_plan(context, target, search, surroundings, &to_change, &values)
+        };
+        let (rules, change) = match statement {
+            Statement::Insert(insert) => {
+                let change = ShortChange::of_insert(bind_insert(insert, &env)?);
+                (ValueRules::of(&types, None, numbers, environment.moments()), change)
+            }
+            Statement::Update(update) => {
+                let bound = bind_update(update, &env)?;
+                let rules = bound.targets.first().and_then(|target| rules(target, &bound.search));
+                (rules, ShortChange::of_update(bound, general))
+            }
+            Statement::Delete(delete) => {
+                let bound = bind_delete(delete, &env)?;
+                let rules = bound.targets.first().and_then(|target| rules(target, &bound.search));
+                (rules, ShortChange::of_delete(bound, general))
+            }
+            _ => (None, None),
+        };
+        let change = rules.zip(change).filter(|_| !environment.is_of_the_moment());
+        let write = change.map(|(rules, change)| ShortWrite::new(change, tables.set(), Command::of(statement), rules));
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 }
@@ -182,6 +198,10 @@ fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
             *expr = Expr::literal(value, *ty);
             return;
         }
+        if let Expr::Subquery(subquery) = expr {
+            let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
+            *subquery.rel = with_values(rel, values);
+        }
         expr.children_mut().into_iter().for_each(|child| replace(child, values));
     }
     rel.exprs_mut().into_iter().for_each(|expr| replace(expr, values));
@@ -194,7 +214,8 @@ fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
 
 /// One table by its key, and whether rows are fetched in the order of keys.
 fn direct_way(shape: Shape, general: &Plan, tables: &StatementTables) -> Option<(Way, bool)> {
-    let (access, fetch) = access(&shape, general)?;
+    let stops_early = shape.limit.is_some() && shape.order.is_empty();
+    let (access, fetch) = access(&shape, general).filter(|_| stops_early || !reads_too_many(general))?;
     let storage = muster_exec::TableSource::storage(tables, shape.table.id).ok()?;
     let in_key_order = access.whole_rows && fetch == RowFetch::KeyOrder;
     Some((Way::Direct(DirectPlan::new(shape, access, &storage)?), in_key_order))
@@ -209,7 +230,17 @@ fn nested_way(
     let storage = |id| muster_exec::TableSource::storage(tables, id).ok();
     let plan = NestedPlan::new(query, general, lock, storage)?;
     // The plan that stops early is cheap, whatever the general one costs.
-    (plan.stops_early() || general.estimate.cost_ms <= COST_MS_MAX).then_some((Way::Nested(plan), false))
+    let is_cheap = general.estimate.cost_ms <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
+    (plan.stops_early() || is_cheap).then_some((Way::Nested(plan), false))
+}
+
+/// Returns true if the scan of one table is expected to give more rows than the short path reads.
+fn reads_too_many(general: &Plan) -> bool {
+    match (&general.op, general.inputs().as_slice()) {
+        (PlanOp::Scan(scan), _) => general.estimate.rows > entries_max(scan.is_covering()) as f64,
+        (_, [input]) => reads_too_many(input),
+        _ => false,
+    }
 }
 
 /// The way to the rows: by the index that the general path reads, or by a key of a unique one, which nothing beats.

@@ -19,13 +19,14 @@ use super::{Session, state::SessionState};
 use crate::{
     Outcome,
     processes::Begun,
-    short_path::{Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, add_class, is_small, parameterize},
+    short_path::{Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueRules, add_class, is_small, parameterize},
     statement::Clock,
     variables::{self, Variables},
 };
 use muster_algebra::Switch;
-use muster_types::{Collation, Result, Value};
+use muster_types::{Collation, Result, Value, temporal::DateModes};
 use std::{
+    borrow::Cow,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -257,6 +258,16 @@ impl SessionState {
     /// What values of the moment are taken from.
     fn moment(&self) -> Moment {
         self.moment_at(&self.clock(self.variables.settings()))
+    }
+
+    fn date_modes(&self) -> DateModes {
+        self.variables.settings().date_modes
+    }
+
+    /// The values that the statement which was looked for last runs with. `None` if the general path has to tell what
+    /// one of them means.
+    fn values_at(&self, rules: &ValueRules, clock: &Clock) -> Option<Cow<'_, [Value]>> {
+        rules.apply(self.short_path.values(), self.date_modes(), || self.moment_at(clock))
     }
 
     fn moment_at(&self, clock: &Clock) -> Moment {

@@ -130,7 +130,9 @@ impl SessionState {
                 self.transaction.read_view(|| self.database.newest_view())
             }
         };
-        let values = &*whole.inputs().parameters(&self.short_path.values, || self.moment());
+        let values = whole.rules().apply(self.short_path.values(), self.date_modes(), || self.moment());
+        let Some(values) = values else { return RunEnd::General };
+        let values = &*values;
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {
             Way::Direct(plan) => run_direct(whole, plan, values, Surroundings { pages, view, stop }, sink),
             Way::Nested(plan) => run_nested(whole, plan, values, &RowReads::View { view, pages, stop }, sink),
@@ -139,17 +141,22 @@ impl SessionState {
         let end = end.unwrap_or(RunEnd::General);
         match &end {
             RunEnd::Rows(figures) => self.count_short(whole, figures, number),
-            RunEnd::TooMany => self.leave_to_general(),
+            RunEnd::TooMany => self.leave_to_general(whole),
             _ => {}
         }
         end
     }
 
-    /// Notes that the statement reads too many rows to run where it arrives: later ones like it go the general way.
-    fn leave_to_general(&mut self) {
-        if let Some(epoch) = self.short_path.epoch.take() {
-            self.database.plans().leave_to_general(&self.short_path.key, epoch);
+    /// Notes that the statement reads too many rows to run where it arrives: if that happens often, later ones like it
+    /// go the general way.
+    fn leave_to_general(&mut self, plan: &ShortPlan) {
+        if !plan.note_too_many() {
+            return;
         }
+        let epoch = self.short_path.epoch.take();
+        let now = || Epoch::of(&self.database.tables().current(), &self.database.accounts().list());
+        let epoch = epoch.unwrap_or_else(now);
+        self.database.plans().leave_to_general(&self.short_path.key, epoch);
     }
 
     /// Returns true if a plan may be run now, without a wait for whoever has or wants the table for itself. Within a
@@ -194,6 +201,7 @@ impl SessionState {
 
     /// Notes what a plan has read.
     fn note_read(&self, plan: &ShortPlan, figures: &RunFigures) {
+        plan.note_rows();
         let process = &self.process;
         plan.count(figures, &process.counters);
         plan_counters::add(plan.counts(), &process.counters);
@@ -231,7 +239,7 @@ impl SessionState {
                     _ => self.transaction.restart_statement().map(|()| Locked::General),
                 };
                 if matches!(end, RunEnd::TooMany) && restarted.is_ok() {
-                    self.leave_to_general();
+                    self.leave_to_general(whole);
                 }
                 return restarted.unwrap_or_else(|e| Locked::Ended(self.end_short(Command::SELECT, Err(e))));
             }
@@ -268,7 +276,7 @@ impl SessionState {
             false => self.context_in_place(begun.cancel.clone()),
         };
         self.limit_time(&context);
-        let values = whole.inputs().parameters(&self.short_path.values, || self.moment_at(&context.clock));
+        let Some(values) = self.values_at(whole.rules(), &context.clock) else { return RunEnd::General };
         for _ in 0..ROUNDS_MAX {
             let view = (!context.locks_gaps()).then(|| context.transaction.with_own_changes(context.read_newest()));
             let reads = LockingReads {

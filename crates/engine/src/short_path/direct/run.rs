@@ -10,7 +10,7 @@ use crate::short_path::{
     constant::{constant_value, value_of_row},
     key_access::KeyValue,
     plan::ShortPlan,
-    run_end::{ENTRIES_MAX, Left, RESULT_BYTES_MAX, RunEnd, RunFigures, Stop, counted_bytes},
+    run_end::{Left, RESULT_BYTES_MAX, RunEnd, RunFigures, Stop, counted_bytes, entries_max},
     sink::RowSink,
     totals::Total,
 };
@@ -125,7 +125,7 @@ impl ShortRun<'_> {
             view: Arc::clone(&self.view),
             pages,
             reverse: false,
-            entries_max: ENTRIES_MAX.saturating_sub(self.visited.entries as usize),
+            entries_max: entries_max(!access.whole_rows).saturating_sub(self.visited.entries as usize),
         };
         let mut counts = VisitCounts::default();
         let mut failed = None;

@@ -2,7 +2,7 @@
 
 use super::{RowScope, query::Grouping};
 use crate::short_path::{run_end::Left, totals::Total};
-use muster_algebra::{AggregateCall, AggregateFunction};
+use muster_algebra::{AggregateCall, AggregateFunction, Expr};
 use muster_storage::key::{KeyCodec, KeyKind, KeyPartCodec};
 use muster_types::{SqlType, Value, ValueRef};
 use std::collections::{HashMap, HashSet};
@@ -68,33 +68,82 @@ pub(super) fn key(codec: &KeyCodec, values: &[Value]) -> Result<Vec<u8>, Left> {
     Ok(key)
 }
 
-/// The groups of rows, in the order in which they are met: what they are made by, and their aggregates.
-pub(super) fn groups(scope: &RowScope<'_>, grouping: &Grouping, rows: &[Vec<Value>]) -> Result<Vec<Vec<Value>>, Left> {
-    let codec = codec_of(grouping.by.iter().map(|(_, expr)| expr.ty(scope.columns)));
-    let new_totals = || grouping.aggregates.iter().map(|(_, call)| GroupTotal::new(call, scope)).collect::<Vec<_>>();
-    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut groups: Vec<(Vec<Value>, Vec<GroupTotal>)> = Vec::new();
-    if grouping.by.is_empty() {
-        groups.push((Vec::new(), new_totals()));
-    }
-    for row in rows {
-        let by = grouping.by.iter().map(|(_, expr)| scope.value(expr, row)).collect::<Result<Vec<_>, _>>()?;
-        let place = match grouping.by.is_empty() {
-            true => 0,
-            false => *places.entry(key(&codec, &by)?).or_insert_with(|| {
-                groups.push((by, new_totals()));
-                groups.len() - 1
-            }),
+/// Groups that rows are added to one by one, in the order in which the first row of each is met.
+pub(super) struct Groups<'a> {
+    scope: RowScope<'a>,
+    grouping: &'a Grouping,
+    codec: KeyCodec,
+    /// The places in a row of what the groups are made by; `None` if some of that is computed.
+    slots: Option<Vec<usize>>,
+    places: HashMap<Vec<u8>, usize>,
+    /// What each group is made by, and its totals.
+    all: Vec<(Vec<Value>, Vec<GroupTotal>)>,
+    /// The group of the last row: rows of an index often come group by group.
+    last: usize,
+}
+
+impl<'a> Groups<'a> {
+    pub fn new(scope: RowScope<'a>, grouping: &'a Grouping) -> Groups<'a> {
+        let slots = grouping.by.iter().map(|(_, expr)| match expr {
+            Expr::Column(id) => scope.slot(*id),
+            _ => None,
+        });
+        let mut groups = Groups {
+            scope,
+            grouping,
+            codec: codec_of(grouping.by.iter().map(|(_, expr)| expr.ty(scope.columns))),
+            slots: slots.collect(),
+            places: HashMap::new(),
+            all: Vec::new(),
+            last: 0,
         };
-        for (total, (_, call)) in groups[place].1.iter_mut().zip(&grouping.aggregates) {
-            total.add(call, scope, row)?;
+        if grouping.by.is_empty() {
+            groups.all.push((Vec::new(), groups.new_totals()));
         }
+        groups
     }
-    let finished = groups.into_iter().map(|(mut values, totals)| {
-        for (total, (_, call)) in totals.iter().zip(&grouping.aggregates) {
-            values.push(total.total.value(call.ty).ok_or(Left::General)?);
+
+    fn new_totals(&self) -> Vec<GroupTotal> {
+        self.grouping.aggregates.iter().map(|(_, call)| GroupTotal::new(call, &self.scope)).collect()
+    }
+
+    pub fn add(&mut self, row: &[Value]) -> Result<(), Left> {
+        if !self.is_of_last(row) {
+            self.last = self.place(row)?;
         }
-        Ok(values)
-    });
-    finished.collect()
+        let totals = &mut self.all[self.last].1;
+        for (total, (_, call)) in totals.iter_mut().zip(&self.grouping.aggregates) {
+            total.add(call, &self.scope, row)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if the row has the very values of the last group.
+    fn is_of_last(&self, row: &[Value]) -> bool {
+        let Some((by, _)) = self.all.get(self.last) else { return false };
+        self.slots.as_ref().is_some_and(|slots| slots.iter().zip(by).all(|(slot, value)| row.get(*slot) == Some(value)))
+    }
+
+    fn place(&mut self, row: &[Value]) -> Result<usize, Left> {
+        let by = self.grouping.by.iter().map(|(_, expr)| self.scope.value(expr, row)).collect::<Result<Vec<_>, _>>()?;
+        let key = key(&self.codec, &by)?;
+        if let Some(place) = self.places.get(&key) {
+            return Ok(*place);
+        }
+        let place = self.all.len();
+        self.all.push((by, self.new_totals()));
+        self.places.insert(key, place);
+        Ok(place)
+    }
+
+    /// What each group is made by, and its aggregates.
+    pub fn finish(self) -> Result<Vec<Vec<Value>>, Left> {
+        let finished = self.all.into_iter().map(|(mut values, totals)| {
+            for (total, (_, call)) in totals.iter().zip(&self.grouping.aggregates) {
+                values.push(total.total.value(call.ty).ok_or(Left::General)?);
+            }
+            Ok(values)
+        });
+        finished.collect()
+    }
 }

@@ -6,7 +6,7 @@
 //! index that has this order.
 
 use super::{
-    Level, NO_SLOT, NestedPlan,
+    Level, NO_SLOT, NestedPlan, distinct,
     ends::{self, Ends},
     query::TableQuery,
 };
@@ -14,6 +14,7 @@ use crate::short_path::key_access::{Conditions, KeyAccess, KeyValues};
 use muster_algebra::{ColId, Expr, Plan, PlanOp, Scan, SortKey, TableId};
 use muster_sql::{Blocked, Locking};
 use muster_storage::Table;
+use muster_types::KeyRange;
 use std::sync::Arc;
 
 /// Most rows that a statement may ask for of an index that is read without a range.
@@ -29,6 +30,8 @@ struct Reached {
     in_order: Option<bool>,
     /// Set if only these of its rows are wanted.
     ends: Option<Ends>,
+    /// Set if one row of each combination of these columns is wanted.
+    distinct: Option<Vec<ColId>>,
 }
 
 /// Chooses levels.
@@ -49,9 +52,25 @@ impl NestedPlan {
         storage: impl Fn(TableId) -> Option<Arc<Table>>,
     ) -> Option<NestedPlan> {
         // What an EXISTS reads is not locked.
-        if lock.is_some() && query.tables.iter().any(|table| table.exists.is_some()) {
+        if lock.is_some() && (query.exists.is_some() || query.tables.iter().any(|table| table.exists.is_some())) {
             return None;
         }
+        let led = query.led_by_exists();
+        let has_range = |plan: &NestedPlan| plan.levels.first().is_none_or(|level| !level.access.is_all());
+        let plan = NestedPlan::of(query, general, lock, &storage);
+        if plan.as_ref().is_some_and(has_range) {
+            return plan;
+        }
+        let mut led = led.into_iter().filter_map(|query| NestedPlan::of(query, general, None, &storage));
+        led.find(has_range).or(plan)
+    }
+
+    fn of(
+        query: TableQuery,
+        general: &Plan,
+        lock: Option<Locking>,
+        storage: &impl Fn(TableId) -> Option<Arc<Table>>,
+    ) -> Option<NestedPlan> {
         let skips = lock.as_ref().is_some_and(|lock| matches!(lock.blocked, Blocked::Skips));
         if skips && query.tables.len() > 1 || lock.as_ref().is_some_and(|lock| lock.table.is_some()) {
             return None;
@@ -61,6 +80,9 @@ impl NestedPlan {
         }
         let mut scans = Vec::new();
         add_scans(general, &mut scans);
+        if query.exists.is_some() {
+            general.exprs().into_iter().for_each(|expr| add_scans_of_subqueries(expr, &mut scans));
+        }
         let mut choice = Choice { query: &query, scans, read: Vec::new() };
         let mut reached = Vec::new();
         while reached.len() < query.tables.len() {
@@ -69,6 +91,7 @@ impl NestedPlan {
             reached.push(next);
         }
         let Reached { ends, in_order, .. } = *reached.first()?;
+        let distinct = reached.first()?.distinct.clone();
         let is_in_order = in_order.is_some();
         let mut left = query.filter.iter().map(Some).collect();
         let mut slots = Slots { slots: vec![NO_SLOT; query.columns.len()], next: 0 };
@@ -82,12 +105,17 @@ impl NestedPlan {
         let first: &Level = levels.first()?;
         let stops_early = is_in_order && query.limit.is_some();
         // A locking read locks all rows; those of several tables table by table, not row by row.
-        let locks_more = lock.is_some() && (ends.is_some() || levels.len() > 1 && stops_early);
-        if locks_more || first.access.is_all() && !is_in_order && ends.is_none() {
+        let has_parts = ends.is_some() || distinct.is_some();
+        let locks_more = lock.is_some() && (has_parts || levels.len() > 1 && stops_early);
+        if locks_more || first.access.is_all() && !is_in_order && !has_parts {
             return None;
         }
+        let late = match lock {
+            None => choice.first_late(&levels, is_in_order),
+            Some(_) => levels.len(),
+        };
         let (slots, group_slots) = (slots.slots, group_slots(&query));
-        Some(NestedPlan { levels, query, slots, group_slots, is_in_order, ends, lock })
+        Some(NestedPlan { levels, query, slots, group_slots, is_in_order, ends, distinct, late, lock })
     }
 }
 
@@ -97,8 +125,17 @@ impl NestedPlan {
         let slots = vec![NO_SLOT; query.columns.len()];
         let group_slots = group_slots(&query);
         let is_known = query.filter.is_empty() && lock.is_none();
-        let plan = NestedPlan { levels: Vec::new(), query, slots, group_slots, is_in_order: false, ends: None, lock };
-        is_known.then_some(plan)
+        is_known.then_some(NestedPlan {
+            levels: Vec::new(),
+            query,
+            slots,
+            group_slots,
+            is_in_order: false,
+            ends: None,
+            distinct: None,
+            late: 0,
+            lock,
+        })
     }
 }
 
@@ -128,7 +165,7 @@ fn group_slots(query: &TableQuery) -> Vec<u16> {
 
 impl super::query::QueryTable {
     /// The position in the table of a column of the query.
-    fn position(&self, column: ColId) -> Option<usize> {
+    pub(super) fn position(&self, column: ColId) -> Option<usize> {
         self.columns.iter().find(|(id, _)| *id == column).map(|(_, position)| *position)
     }
 
@@ -141,8 +178,12 @@ impl Choice<'_> {
     /// The table that is read next.
     fn next(&self) -> Option<Reached> {
         let query = self.query;
+        let leading = query.leading.as_ref().filter(|_| self.read.is_empty());
         let may_come = |table: &usize| {
             let wants = &query.tables[*table];
+            if leading.is_some_and(|leading| leading.table != *table) {
+                return false;
+            }
             !self.read.contains(table) && (wants.on.is_none() || (0..wants.after).all(|t| self.read.contains(&t)))
         };
         let open: Vec<usize> = (0..query.tables.len()).filter(may_come).collect();
@@ -192,7 +233,7 @@ impl Choice<'_> {
         let of = &self.query.tables[table];
         let is_of_row = |key: &SortKey| key.expr.columns().into_iter().all(|id| of.has(id));
         let in_order = self.query.order.iter().all(is_of_row).then_some(false);
-        Some(Reached { table, access, conditions, in_order, ends: None })
+        Some(Reached { table, access, conditions, in_order, ends: None, distinct: None })
     }
 
     /// The table by a range of an index: that of the general plan if it has one, else the one of which most parts are
@@ -205,14 +246,30 @@ impl Choice<'_> {
         if let Some(reached) = ends::extremes(query).and_then(|extremes| self.ends(table, &conditions, extremes)) {
             return Some(reached);
         }
+        if let Some(reached) = scan.and_then(|scan| self.distinct(table, &conditions, scan)) {
+            return Some(reached);
+        }
         if is_first && self.query.limit.is_some_and(|limit| limit + self.query.offset <= FIRST_ROWS_MAX) {
+            let is_asked_for = !query.order.is_empty() || query.exists.is_some();
             let all = (0..def.indexes.len()).filter_map(|index| {
                 let access = self.access(table, &conditions, index);
-                let access = access.or_else(|| self.all_of(table, index, &conditions))?;
+                let access = access.or_else(|| is_asked_for.then(|| self.all_of(table, index, &conditions)))?;
                 let in_order = self.order_of(table, &access)?;
-                Some(Reached { table, access, conditions: conditions.clone(), in_order: Some(in_order), ends: None })
+                Some(Reached {
+                    table,
+                    access,
+                    conditions: conditions.clone(),
+                    in_order: Some(in_order),
+                    ends: None,
+                    distinct: None,
+                })
             });
-            let is_by_plan = |reached: &Reached| scan.is_some_and(|scan| scan.index == reached.access.index);
+            // A scan that reads all rows in any order is no choice of an order.
+            let is_by_plan = |reached: &Reached| {
+                scan.is_some_and(|scan| {
+                    scan.index == reached.access.index && (scan.ordered || !reached.access.is_all())
+                })
+            };
             let all = all.filter(|reached| is_by_plan(reached) || self.passes_all(reached));
             let known =
                 |reached: &Reached| (reached.access.equal.len(), is_by_plan(reached), !reached.access.whole_rows);
@@ -226,7 +283,7 @@ impl Choice<'_> {
             all.max_by_key(|access| access.equal.len())
         })?;
         let in_order = if is_first { self.order_of(table, &access) } else { None };
-        Some(Reached { table, access, conditions, in_order, ends: None })
+        Some(Reached { table, access, conditions, in_order, ends: None, distinct: None })
     }
 
     /// The table by the index whose ends hold extremes of a column, of which as many parts as may be are known.
@@ -243,7 +300,51 @@ impl Choice<'_> {
             Some((access, ends))
         });
         let (access, ends) = all.max_by_key(|(access, _)| (access.equal.len(), !access.whole_rows))?;
-        Some(Reached { table, access, conditions: conditions.to_vec(), in_order: None, ends: Some(ends) })
+        Some(Reached {
+            table,
+            access,
+            conditions: conditions.to_vec(),
+            in_order: None,
+            ends: Some(ends),
+            distinct: None,
+        })
+    }
+
+    /// The table by an index of which one row for each combination of values is enough, where the general plan reads
+    /// all of one, or one row each, too.
+    fn distinct(&self, table: usize, conditions: &[Expr], scan: &Scan) -> Option<Reached> {
+        let of = &self.query.tables[table];
+        let is_loose = scan.distinct_prefix.is_some();
+        if !is_loose && scan.ranges != [KeyRange::all()] {
+            return None;
+        }
+        let all = (0..of.def.indexes.len()).filter_map(|index| {
+            let access = self.access(table, conditions, index);
+            let access = access.unwrap_or_else(|| self.all_of(table, index, conditions));
+            let distinct = Some(distinct::columns(self.query, of, &access)?);
+            Some(Reached { table, access, conditions: conditions.to_vec(), in_order: None, ends: None, distinct })
+        });
+        let is_by_plan = |reached: &Reached| is_loose && scan.index == reached.access.index;
+        let all = all.filter(|reached| is_by_plan(reached) || self.passes_all(reached));
+        all.max_by_key(|reached| (is_by_plan(reached), reached.access.equal.len(), !reached.access.whole_rows))
+    }
+
+    /// The number of the first level from which on all may wait until the rows are in order and cut off: a LEFT JOIN by
+    /// a whole unique key adds columns to each, an EXISTS lets rows pass.
+    fn first_late(&self, levels: &[Level], is_in_order: bool) -> usize {
+        let query = self.query;
+        if query.limit.is_none() || query.grouping.is_some() || query.exists.is_some() {
+            return levels.len();
+        }
+        let is_late = |number: &usize| {
+            let (level, table) = (&levels[*number], &query.tables[self.read[*number]]);
+            let adds_columns = level.outer && level.access.single && level.afterwards.is_empty();
+            // Rows that come in order are counted while they are read.
+            let lets_pass = level.exists.is_some() && !is_in_order;
+            let orders = query.order.iter().flat_map(|key| key.expr.columns()).any(|id| table.has(id));
+            *number > 0 && (adds_columns || lets_pass) && !orders
+        };
+        (0..levels.len()).rev().take_while(is_late).last().unwrap_or(levels.len())
     }
 
     /// Returns true if no condition on its table alone leaves out rows of an access: the first rows of the order are
@@ -254,18 +355,15 @@ impl Choice<'_> {
         reached.conditions.iter().zip(&reached.access.implied).all(|(e, implied)| *implied || !is_of_table(e))
     }
 
-    /// All of an index that has every column which is wanted of it in its order.
-    fn all_of(&self, table: usize, index: usize, conditions: &[Expr]) -> Option<KeyAccess> {
-        if self.query.order.is_empty() {
-            return None;
-        }
+    /// All of an index.
+    fn all_of(&self, table: usize, index: usize, conditions: &[Expr]) -> KeyAccess {
         let of = &self.query.tables[table];
         let position = |id: ColId| of.position(id);
         let needed: Vec<usize> = self.needed(table).into_iter().map(|(_, c)| c).collect();
         let mut access = KeyAccess::all(index, conditions.len());
         let all = Conditions { table: &of.def, all: conditions, position: &position, known: &|_| None };
         access.read_rows_for(&all, &needed);
-        Some(access)
+        access
     }
 
     /// Whether the rows of an access come in the order that is asked for, and so backwards; `None` if they do not.
@@ -360,6 +458,14 @@ impl Choice<'_> {
         }
         query.tables[table].columns.iter().filter(|(id, _)| used.contains(id)).copied().collect()
     }
+}
+
+fn add_scans_of_subqueries<'p>(expr: &'p Expr, scans: &mut Vec<&'p Scan>) {
+    expr.visit(&mut |e| {
+        if let Expr::Subplan(subplan) = e {
+            add_scans(&subplan.plan, scans);
+        }
+    });
 }
 
 fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<&'p Scan>) {

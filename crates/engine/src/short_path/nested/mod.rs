@@ -4,17 +4,21 @@
 //! ```text
 //!   bound statement -> TableQuery                                     query.rs
 //!   TableQuery + the general plan's order of tables -> levels         levels.rs
+//!          or led by the table of an EXISTS                           semi_join.rs
 //!   values -> rows of a level for each row of those before            run.rs
 //!          -> as a view sees them, or locked in their newest version  reads.rs
 //!          -> or only those that hold a MIN or MAX                    ends.rs
+//!          -> or the first of each combination of columns             distinct.rs
 //!          -> groups                                                  groups.rs
 //!          -> sorted, cut off, computed                               output.rs
 //! ```
 //!
 //! Rows come level by level: all rows of the first table, then for each of them those of the second, and so on. If the
 //! first table's index has the order that is asked for, its rows come in portions, until there are enough rows of the
-//! result.
+//! result. Tables that neither change the order nor the number of rows, or only let rows pass, are looked up when the
+//! rows have their order.
 
+mod distinct;
 mod ends;
 mod groups;
 mod levels;
@@ -22,6 +26,7 @@ mod output;
 mod query;
 mod reads;
 mod run;
+mod semi_join;
 
 pub use query::TableQuery;
 pub use reads::{LockingReads, LockingStatement, RowReads};
@@ -47,6 +52,10 @@ pub struct NestedPlan {
     is_in_order: bool,
     /// The ends of the first table's range that have all that is wanted of it.
     ends: Option<Ends>,
+    /// The columns of which each combination is wanted once, in the order of the first table's index.
+    distinct: Option<Vec<ColId>>,
+    /// The levels from this number on add to rows that are ordered, as many as are asked for.
+    late: usize,
     lock: Option<Locking>,
 }
 
@@ -82,6 +91,11 @@ impl NestedPlan {
     /// Returns true if it reads the first rows of an order and no others.
     pub fn stops_early(&self) -> bool {
         self.is_in_order && self.query.limit.is_some() || self.ends.is_some()
+    }
+
+    /// Returns true if it reads all rows of a range of one table.
+    pub fn is_one_range(&self) -> bool {
+        self.levels.len() == 1 && self.ends.is_none() && self.distinct.is_none()
     }
 
     /// The tables, as long as they are there.

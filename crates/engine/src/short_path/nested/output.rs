@@ -11,16 +11,21 @@ use crate::short_path::{
 };
 use muster_types::{Value, ValueRef};
 
-/// Hands on the rows that are asked for.
+/// Hands on the rows that are asked for, of rows in order.
 pub(super) fn deliver(
     scope: &RowScope<'_>,
     query: &TableQuery,
     rows: Vec<Vec<Value>>,
-    is_in_order: bool,
     sink: &mut dyn RowSink,
     figures: &mut RunFigures,
 ) -> Result<(), Left> {
-    let rows = if is_in_order || query.order.is_empty() { rows } else { sorted(scope, query, rows, figures)? };
+    if let Some(negated) = query.exists {
+        sink.begin_row();
+        sink.value(ValueRef::Bool(rows.is_empty() == negated));
+        sink.end_row();
+        figures.rows = 1;
+        return Ok(());
+    }
     let skip = usize::try_from(query.offset).unwrap_or(usize::MAX);
     let limit = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     for row in rows.iter().skip(skip).take(limit) {
@@ -34,12 +39,16 @@ pub(super) fn deliver(
     Ok(())
 }
 
-fn sorted(
+/// The rows in the order that is asked for.
+pub(super) fn sorted(
     scope: &RowScope<'_>,
     query: &TableQuery,
     rows: Vec<Vec<Value>>,
     figures: &mut RunFigures,
 ) -> Result<Vec<Vec<Value>>, Left> {
+    if query.order.is_empty() {
+        return Ok(rows);
+    }
     let codec = codec(query.order.iter().map(|k| (k.expr.ty(scope.columns), k.descending)));
     let mut keyed = Vec::with_capacity(rows.len());
     for row in rows {

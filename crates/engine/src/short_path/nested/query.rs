@@ -1,11 +1,13 @@
 //! What a statement asks of some tables that are joined, or of none.
 
-use super::groups::GroupTotal;
+use super::{groups::GroupTotal, semi_join::LeadingTable};
 use crate::short_path::{
     parameter_places::{has_parameter, parameters_are_compared},
     plan::{DEPTH_MAX, is_plain},
 };
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, JoinKind, Rel, SortKey, SubqueryKind, Switch, TableDef};
+use muster_algebra::{
+    AggregateCall, ColId, Columns, CompareOp, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, Switch, TableDef,
+};
 use muster_optimizer::Options;
 use muster_sql::Bound;
 use muster_types::SqlType;
@@ -46,8 +48,13 @@ pub struct TableQuery {
     pub tables: Vec<QueryTable>,
     /// The conditions of WHERE and of inner joins.
     pub filter: Vec<Expr>,
+    /// Set if a table has to come first.
+    pub leading: Option<LeadingTable>,
     pub grouping: Option<Grouping>,
     pub outputs: Vec<Expr>,
+    /// Set for SELECT EXISTS(..): the result says whether there are rows, with true for NOT EXISTS whether there are
+    /// none.
+    pub exists: Option<bool>,
     pub order: Vec<SortKey>,
     pub offset: u64,
     pub limit: Option<u64>,
@@ -61,8 +68,10 @@ impl TableQuery {
             query: TableQuery {
                 tables: Vec::new(),
                 filter: Vec::new(),
+                leading: None,
                 grouping: None,
                 outputs: Vec::new(),
+                exists: None,
                 order: Vec::new(),
                 offset: 0,
                 limit: None,
@@ -73,6 +82,11 @@ impl TableQuery {
             is_ordered: false,
             is_limited: false,
         };
+        if let Some((rel, negated)) = only_exists(bound) {
+            reader.read_existence(rel, negated)?;
+            reader.add_tables_of_exists()?;
+            return Some(reader.query).filter(TableQuery::is_known);
+        }
         reader.read(&bound.rel)?;
         reader.add_tables_of_exists()?;
         let outputs = bound.outputs.iter().map(|(id, _)| reader.expr(&Expr::Column(*id)));
@@ -82,13 +96,14 @@ impl TableQuery {
     }
 
     /// Returns true if no switch is off of what the plan does: lookups in other tables, rows in the order of an index,
-    /// MIN and MAX from its ends.
+    /// MIN and MAX from its ends, one row of each group.
     pub fn keeps_to(&self, options: &Options) -> bool {
         let is_on = |switch| options.is_on(switch);
         let looks_up = self.tables.len() < 2 || is_on(Switch::LookupJoin);
         let first_rows = self.limit.is_none() || is_on(Switch::PreferOrderingIndex);
         let in_order = self.order.is_empty() || is_on(Switch::IndexOrder) && first_rows;
-        looks_up && in_order && (self.grouping.is_none() || is_on(Switch::MinMaxByIndex))
+        let groups = self.grouping.is_none() || is_on(Switch::MinMaxByIndex) && is_on(Switch::LooseIndexScan);
+        looks_up && in_order && groups
     }
 
     /// Returns true if all expressions can be evaluated for all values of parameters.
@@ -111,6 +126,19 @@ impl TableQuery {
             && are_summed
             && computed.clone().all(|e| !has_parameter(e))
             && conditions.chain(having).chain(computed).all(|e| is_plain(e, DEPTH_MAX))
+    }
+}
+
+/// The relation of `SELECT EXISTS(..)`, and true for `SELECT NOT EXISTS(..)`.
+fn only_exists(bound: &Bound) -> Option<(&Rel, bool)> {
+    let Rel::Project { input, exprs } = &bound.rel else { return None };
+    let ([(id, Expr::Subquery(subquery))], [(output, _)]) = (exprs.as_slice(), bound.outputs.as_slice()) else {
+        return None;
+    };
+    let is_alone = matches!(&**input, Rel::Values { columns, rows } if columns.is_empty() && rows.len() == 1);
+    match subquery.kind {
+        SubqueryKind::Exists { negated } if is_alone && id == output => Some((&subquery.rel, negated)),
+        _ => None,
     }
 }
 
@@ -214,28 +242,45 @@ impl Reader {
         }
     }
 
-    /// The conditions of WHERE; those that are EXISTS become tables.
+    /// Reads what stands in SELECT EXISTS: one row tells.
+    fn read_existence(&mut self, rel: &Rel, negated: bool) -> Option<()> {
+        self.read(rel)?;
+        let query = &mut self.query;
+        if query.grouping.is_some() || query.offset > 0 || query.limit == Some(0) || query.tables.is_empty() {
+            return None;
+        }
+        query.order.clear();
+        (query.exists, query.limit) = (Some(negated), Some(1));
+        Some(())
+    }
+
+    /// The conditions of WHERE; those that are EXISTS or IN become tables.
     fn filter(&mut self, predicates: &[Expr]) -> Option<()> {
         for condition in predicates.iter().cloned().flat_map(Expr::into_conjuncts) {
-            let exists = match &condition {
-                Expr::Subquery(subquery) => match subquery.kind {
-                    SubqueryKind::Exists { negated } => Some((&*subquery.rel, negated)),
-                    _ => None,
-                },
-                _ => None,
+            let Expr::Subquery(subquery) = &condition else {
+                let condition = self.expr(&condition)?;
+                self.query.filter.push(condition);
+                continue;
             };
-            match exists {
-                Some((rel, negated)) => {
-                    let table = self.table_of_exists(rel, negated)?;
-                    self.exists.push(table);
-                }
-                None => {
-                    let condition = self.expr(&condition)?;
-                    self.query.filter.push(condition);
-                }
-            }
+            let table = match &subquery.kind {
+                SubqueryKind::Exists { negated } => self.table_of_exists(&subquery.rel, *negated)?,
+                SubqueryKind::In { left, negated: false } => self.table_of_in(left, subquery)?,
+                _ => return None,
+            };
+            self.exists.push(table);
         }
         Some(())
+    }
+
+    /// The table of an IN that is a condition: there is a row that is equal.
+    fn table_of_in(&self, left: &[Expr], subquery: &Subquery) -> Option<QueryTable> {
+        let mut table = self.table_of_exists(&subquery.rel, false)?;
+        for (left, output) in left.iter().zip(&subquery.outputs) {
+            table.position(*output)?;
+            let equal = Expr::compare(CompareOp::Eq, self.expr(left)?, Expr::Column(*output));
+            table.on.as_mut()?.push(equal);
+        }
+        Some(table)
     }
 
     /// The table of an EXISTS over one table.

@@ -1,6 +1,6 @@
 //! The rows of a level: as a view sees them, or locked in their newest version.
 
-use super::{Level, RowScope};
+use super::{Level, RowScope, groups::Groups};
 use crate::{
     short_path::run_end::{Left, RESULT_BYTES_MAX, ReadTotals, Stop, counted_bytes, is_resident},
     tables::storage_error,
@@ -75,6 +75,24 @@ pub(super) struct Portion {
     pub more: bool,
 }
 
+/// What takes the rows that a view sees.
+struct Taken<'a, 'g> {
+    all: &'a mut Portion,
+    groups: Option<&'a mut Groups<'g>>,
+}
+
+impl Taken<'_, '_> {
+    fn take(&mut self, row: &mut Vec<Value>) -> Result<(), Left> {
+        match &mut self.groups {
+            Some(groups) => groups.add(row),
+            None => {
+                self.all.rows.push(std::mem::take(row));
+                Ok(())
+            }
+        }
+    }
+}
+
 /// A reading of the rows of a level behind a row of those before it.
 pub(super) struct LevelReading<'a> {
     pub level: &'a Level,
@@ -102,6 +120,18 @@ impl PartOfRange {
 impl LevelReading<'_> {
     /// The rows of some ranges of keys, each behind the row before.
     pub fn read(&self, ranges: Vec<KeyRange>, reads: &RowReads<'_>, budget: &mut Budget) -> Result<Portion, Left> {
+        self.read_into(None, ranges, reads, budget)
+    }
+
+    /// Does what [`LevelReading::read`] does. With `groups` the rows that a view sees are added to these, and are not
+    /// in the portion.
+    pub fn read_into(
+        &self,
+        mut groups: Option<&mut Groups<'_>>,
+        ranges: Vec<KeyRange>,
+        reads: &RowReads<'_>,
+        budget: &mut Budget,
+    ) -> Result<Portion, Left> {
         let codec = &self.table.tree(self.level.access.index).layout().key;
         let found = codec.sorted_ranges(ranges).map_err(|_| Left::General)?;
         match reads {
@@ -111,10 +141,12 @@ impl LevelReading<'_> {
                     if stop.is_some_and(Stop::is_due) {
                         return Err(Left::General);
                     }
-                    self.visit(range, view, pages, &mut all, budget)?;
+                    let taken = Taken { all: &mut all, groups: groups.as_deref_mut() };
+                    self.visit(range, view, pages, taken, budget)?;
                 }
                 Ok(all)
             }
+            RowReads::Locking(_) if groups.is_some() => Err(Left::General),
             RowReads::Locking(locking) => self.lock(found, locking, budget),
         }
     }
@@ -124,7 +156,7 @@ impl LevelReading<'_> {
         range: &ByteRange,
         view: &Arc<ReadView>,
         pages: &Pages<'_>,
-        all: &mut Portion,
+        mut taken: Taken<'_, '_>,
         budget: &mut Budget,
     ) -> Result<(), Left> {
         let level = self.level;
@@ -140,8 +172,10 @@ impl LevelReading<'_> {
             entries_max,
         };
         let (mut counts, mut failed, mut delivered) = (VisitCounts::default(), None, 0);
+        let mut values = Vec::new();
         let end = self.table.visit_rows(&request, &mut counts, &mut |row| {
-            let mut values = Vec::with_capacity(self.before.len() + level.stored.len());
+            values.clear();
+            values.reserve_exact(self.before.len() + level.stored.len());
             values.extend_from_slice(self.before);
             for stored in &level.stored {
                 match row.value(*stored) {
@@ -157,12 +191,12 @@ impl LevelReading<'_> {
             match self.scope.meets(&level.conditions, &values) {
                 Ok(true) => {
                     delivered += 1;
-                    all.rows.push(values);
+                    failed = taken.take(&mut values).err();
                 }
                 Ok(false) => {}
                 Err(left) => failed = Some(left),
             }
-            let is_enough = level.access.points || all.rows.len() >= wanted || failed.is_some();
+            let is_enough = level.access.points || taken.all.rows.len() >= wanted || failed.is_some();
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         budget.read.add(&counts, level.access.points || wanted == 1, delivered);
@@ -177,7 +211,7 @@ impl LevelReading<'_> {
             if entries_max < portion {
                 return Err(Left::TooMany);
             }
-            all.more = true;
+            taken.all.more = true;
         }
         Ok(())
     }

@@ -2,19 +2,22 @@
 
 use super::{
     NestedPlan, RowScope,
-    groups::groups,
-    output::deliver,
+    distinct::COMBINATIONS_MAX,
+    groups::{Groups, codec_of, key},
+    output::{deliver, sorted},
+    query::Grouping,
     reads::{Budget, LevelReading, PartOfRange, Portion, RowReads},
 };
 use crate::short_path::{
     key_access::KeyValue,
     plan::ShortPlan,
-    run_end::{ENTRIES_MAX, Left, ReadTotals, RunEnd, RunFigures},
+    run_end::{Left, ReadTotals, RunEnd, RunFigures, entries_max},
     sink::RowSink,
 };
+use muster_algebra::{ColId, Expr};
 use muster_storage::Table;
-use muster_types::Value;
-use std::sync::Arc;
+use muster_types::{KeyRange, Value};
+use std::{collections::HashSet, ops::Bound, sync::Arc};
 
 /// How much longer the next portion of the first table is, if one does not give enough rows.
 const PORTION_GROWTH: usize = 4;
@@ -32,10 +35,14 @@ pub fn run(
     sink.begin(whole);
     let Some(tables) = plan.tables() else { return RunEnd::General };
     let scope = RowScope { slots: &plan.slots, columns: &plan.query.columns, parameters: values };
-    let budget = Budget { entries: ENTRIES_MAX, bytes: 0, read: ReadTotals::default() };
+    let is_covering = matches!(&*plan.levels, [level] if !level.access.whole_rows);
+    let budget = Budget { entries: entries_max(is_covering), bytes: 0, read: ReadTotals::default() };
     let mut run = NestedRun { plan, tables: &tables, scope, reads, budget };
     let mut figures = RunFigures::default();
-    let done = run.rows().and_then(|rows| run.finish(rows, sink, &mut figures));
+    let done = match &plan.query.grouping {
+        Some(grouping) => run.groups(grouping).and_then(|groups| run.finish_groups(groups, sink, &mut figures)),
+        None => run.rows().and_then(|rows| run.finish(rows, sink, &mut figures)),
+    };
     figures.read = run.budget.read;
     match done {
         Ok(()) => RunEnd::Rows(figures),
@@ -57,6 +64,9 @@ impl NestedRun<'_> {
         let query = &self.plan.query;
         if self.plan.levels.is_empty() {
             return Ok(vec![Vec::new()]);
+        }
+        if let Some(distinct) = &self.plan.distinct {
+            return self.distinct_rows(distinct);
         }
         if let Some(ends) = self.plan.ends {
             let first = if ends.first { self.first_row(0, &[], false)? } else { Vec::new() };
@@ -81,12 +91,43 @@ impl NestedRun<'_> {
         }
     }
 
+    /// The first row of each combination of columns, in the order of the first table's index.
+    fn distinct_rows(&mut self, columns: &[ColId]) -> Result<Vec<Vec<Value>>, Left> {
+        let mut all = Vec::new();
+        let Some(mut range) = self.ranges(0, &[])?.pop() else { return Ok(all) };
+        let equal = match &range.lower {
+            Bound::Included(equal) => equal.clone(),
+            _ => Vec::new(),
+        };
+        while let Some(row) = self.first_of(0, &[], std::slice::from_ref(&range), false)?.pop() {
+            if all.len() == COMBINATIONS_MAX {
+                return Err(Left::TooMany);
+            }
+            let values = columns.iter().map(|id| self.scope.value(&Expr::Column(*id), &row));
+            let values = equal.iter().cloned().map(Ok).chain(values).collect::<Result<Vec<_>, _>>()?;
+            range.lower = Bound::Excluded(values);
+            all.push(row);
+        }
+        Ok(all)
+    }
+
     /// The first row of a level, or the last one, behind a row of those before it.
     fn first_row(&mut self, number: usize, before: &[Value], last: bool) -> Result<Vec<Vec<Value>>, Left> {
+        let ranges = self.ranges(number, before)?;
+        self.first_of(number, before, &ranges, last)
+    }
+
+    fn first_of(
+        &mut self,
+        number: usize,
+        before: &[Value],
+        ranges: &[KeyRange],
+        last: bool,
+    ) -> Result<Vec<Vec<Value>>, Left> {
         let mut portion = PORTION_SPARE;
         loop {
             let part = PartOfRange { entries: portion, wanted: 1, reverse: last };
-            let Portion { rows, more } = self.level_rows(number, before, part)?;
+            let Portion { rows, more } = self.rows_of(number, before, ranges.to_vec(), part)?;
             if !more || !rows.is_empty() {
                 return Ok(rows);
             }
@@ -99,43 +140,106 @@ impl NestedRun<'_> {
         let reverse = self.plan.levels[0].reverse;
         let first = self.level_rows(0, &[], PartOfRange { entries, wanted, reverse })?;
         let mut rows = first.rows;
-        for number in 1..self.plan.levels.len() {
+        if let Some(leading) = &self.plan.query.leading {
+            self.keep_apart(&leading.columns, &mut rows)?;
+        }
+        for number in 1..self.plan.late {
             let mut joined = Vec::with_capacity(rows.len());
-            for row in &rows {
-                match self.plan.levels[number].exists {
-                    Some(negated) if self.first_row(number, row, false)?.is_empty() == negated => {
-                        joined.push(row.clone());
-                    }
-                    Some(_) => {}
-                    None => joined.append(&mut self.level_rows(number, row, PartOfRange::ALL)?.rows),
-                }
+            for row in rows {
+                self.join(number, row, &mut joined)?;
             }
             rows = joined;
         }
         Ok(Portion { rows, more: first.more })
     }
 
+    /// Keeps one row of each combination of columns.
+    fn keep_apart(&self, columns: &[ColId], rows: &mut Vec<Vec<Value>>) -> Result<(), Left> {
+        let codec = codec_of(columns.iter().map(|id| self.scope.ty(*id)));
+        let (mut seen, mut failed) = (HashSet::new(), None);
+        rows.retain(|row| {
+            let values = columns.iter().map(|id| self.scope.value(&Expr::Column(*id), row));
+            match values.collect::<Result<Vec<_>, _>>().and_then(|values| key(&codec, &values)) {
+                Ok(key) => seen.insert(key),
+                Err(left) => {
+                    failed = Some(left);
+                    false
+                }
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Adds to `joined` what a level makes of a row of those before it.
+    fn join(&mut self, number: usize, row: Vec<Value>, joined: &mut Vec<Vec<Value>>) -> Result<(), Left> {
+        match self.plan.levels[number].exists {
+            Some(negated) if self.first_row(number, &row, false)?.is_empty() == negated => joined.push(row),
+            Some(_) => {}
+            None => joined.append(&mut self.level_rows(number, &row, PartOfRange::ALL)?.rows),
+        }
+        Ok(())
+    }
+
+    /// The rows behind the late levels, as many as are asked for.
+    fn joined_late(&mut self, rows: Vec<Vec<Value>>) -> Result<Vec<Vec<Value>>, Left> {
+        let (late, query) = (self.plan.late, &self.plan.query);
+        if late >= self.plan.levels.len() {
+            return Ok(rows);
+        }
+        let enough = query.limit.map_or(u64::MAX, |limit| limit.saturating_add(query.offset));
+        let mut all = Vec::new();
+        for row in rows {
+            if all.len() as u64 >= enough {
+                break;
+            }
+            let mut joined = vec![row];
+            for number in late..self.plan.levels.len() {
+                let mut next = Vec::with_capacity(1);
+                for row in joined {
+                    self.join(number, row, &mut next)?;
+                }
+                joined = next;
+            }
+            all.append(&mut joined);
+        }
+        Ok(all)
+    }
+
     /// The rows of a level behind a row of those before it.
     fn level_rows(&mut self, number: usize, before: &[Value], part: PartOfRange) -> Result<Portion, Left> {
-        let level = &self.plan.levels[number];
-        let scope = self.scope;
+        let ranges = self.ranges(number, before)?;
+        self.rows_of(number, before, ranges, part)
+    }
+
+    /// The ranges of a level's index behind a row of those before it.
+    fn ranges(&self, number: usize, before: &[Value]) -> Result<Vec<KeyRange>, Left> {
         let mut unevaluated = None;
-        let ranges = level.access.ranges(|constant| match scope.value(&constant.expr, before) {
+        let access = &self.plan.levels[number].access;
+        let ranges = access.ranges(|constant| match self.scope.value(&constant.expr, before) {
             Ok(value) => constant.key_value(&value),
             Err(left) => {
                 unevaluated = Some(left);
                 KeyValue::Unknown
             }
         });
-        let mut found = match ranges {
-            Ok(ranges) => {
-                let reading = LevelReading { level, table: &self.tables[number], scope, before, part };
-                reading.read(ranges, self.reads, &mut self.budget)?
-            }
+        match ranges {
+            Ok(ranges) => Ok(ranges),
             // Nothing compares with NULL.
-            Err(KeyValue::Null) => Portion::default(),
-            Err(_) => return Err(unevaluated.unwrap_or(Left::General)),
-        };
+            Err(KeyValue::Null) => Ok(Vec::new()),
+            Err(_) => Err(unevaluated.unwrap_or(Left::General)),
+        }
+    }
+
+    fn rows_of(
+        &mut self,
+        number: usize,
+        before: &[Value],
+        ranges: Vec<KeyRange>,
+        part: PartOfRange,
+    ) -> Result<Portion, Left> {
+        let (level, scope) = (&self.plan.levels[number], self.scope);
+        let reading = LevelReading { level, table: &self.tables[number], scope, before, part };
+        let mut found = reading.read(ranges, self.reads, &mut self.budget)?;
         if level.outer {
             if found.rows.is_empty() {
                 let nulls = std::iter::repeat_n(Value::Null, level.columns.len());
@@ -152,18 +256,43 @@ impl NestedRun<'_> {
         Ok(found)
     }
 
-    fn finish(&self, rows: Vec<Vec<Value>>, sink: &mut dyn RowSink, figures: &mut RunFigures) -> Result<(), Left> {
+    /// The groups of the joined rows.
+    fn groups(&mut self, grouping: &Grouping) -> Result<Vec<Vec<Value>>, Left> {
+        let plan = self.plan;
+        let mut groups = Groups::new(self.scope, grouping);
+        if plan.is_one_range() && matches!(self.reads, RowReads::View { .. }) {
+            let (level, ranges) = (&plan.levels[0], self.ranges(0, &[])?);
+            let (table, scope, part) = (&self.tables[0], self.scope, PartOfRange::ALL);
+            let reading = LevelReading { level, table, scope, before: &[], part };
+            reading.read_into(Some(&mut groups), ranges, self.reads, &mut self.budget)?;
+        } else {
+            self.rows()?.iter().try_for_each(|row| groups.add(row))?;
+        }
+        groups.finish()
+    }
+
+    fn finish(&mut self, rows: Vec<Vec<Value>>, sink: &mut dyn RowSink, figures: &mut RunFigures) -> Result<(), Left> {
         let (plan, query) = (self.plan, &self.plan.query);
-        let Some(grouping) = &query.grouping else {
-            return deliver(&self.scope, query, rows, plan.is_in_order, sink, figures);
-        };
-        let grouped = RowScope { slots: &plan.group_slots, ..self.scope };
+        let rows = if plan.is_in_order { rows } else { sorted(&self.scope, query, rows, figures)? };
+        let rows = self.joined_late(rows)?;
+        deliver(&self.scope, query, rows, sink, figures)
+    }
+
+    fn finish_groups(
+        &self,
+        groups: Vec<Vec<Value>>,
+        sink: &mut dyn RowSink,
+        figures: &mut RunFigures,
+    ) -> Result<(), Left> {
+        let query = &self.plan.query;
+        let scope = RowScope { slots: &self.plan.group_slots, ..self.scope };
+        let having = query.grouping.as_ref().map_or(&[][..], |grouping| &grouping.having);
         let mut kept = Vec::new();
-        for group in groups(&self.scope, grouping, &rows)? {
-            if grouped.meets(&grouping.having, &group)? {
+        for group in groups {
+            if scope.meets(having, &group)? {
                 kept.push(group);
             }
         }
-        deliver(&grouped, query, kept, false, sink, figures)
+        deliver(&scope, query, sorted(&scope, query, kept, figures)?, sink, figures)
     }
 }

@@ -184,6 +184,9 @@ impl Binder<'_> {
 
     /// The literal `item` as an exact value of the other side's type. Of two literals only text next to a date adapts.
     fn adapted(&mut self, item: &Item, ty: SqlType, other: &Item, refuses: bool) -> Result<Option<Item>> {
+        if let Some(date) = comparison::date_parameter(item, ty) {
+            return Ok(Some(date));
+        }
         let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
             return Ok(None);
         };

@@ -1,0 +1,114 @@
+//! `muster lab pages`: pages of applications on one database, or on two in turn.
+
+use crate::{affinity, print::print, progress::LoadBars, size::Size};
+use anyhow::{Context, bail};
+use muster_engine::{Database, DatabaseOptions};
+use muster_lab::{
+    pages::{self, MeasuredDatabase, PageOptions, PageReport, measure, text},
+    target::{ServerAddress, TestedDatabase},
+};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The data directory; the tables are loaded if they are not in it
+    #[arg(long, default_value = "./muster-lab", conflicts_with = "server")]
+    dir: PathBuf,
+    /// A server instead: mysql://user:password@host:port/database, or ...@localhost/database?socket=/path
+    #[arg(long, value_name = "URL")]
+    server: Option<ServerAddress>,
+    /// The server to compare with, in turn
+    #[arg(long, value_name = "URL")]
+    beside: Option<ServerAddress>,
+    /// Scale of the data: 1 is 50,000 users with 150,000 orders
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Only the pages whose names begin so
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    page: Vec<String>,
+    /// Drop the databases and load them anew
+    #[arg(long)]
+    reload: bool,
+    /// Rounds, in each of which a page runs on each database
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Runs of a page in a round, each with other values
+    #[arg(long, default_value_t = 40)]
+    runs: usize,
+    /// Runs of each page before the first round, which are not counted
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    warm_up: usize,
+    /// Decides which values the pages have
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Keep the client, and a data directory's engine, to as many processors
+    #[arg(long, value_name = "N")]
+    processors: Option<usize>,
+    /// Memory for pages of a data directory
+    #[arg(long, default_value = "1G", value_name = "SIZE")]
+    pool: Size,
+    /// Save the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Keeps the process to the processors asked for. Before any thread is started.
+    pub fn pin(&self) -> anyhow::Result<()> {
+        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+    }
+
+    fn databases(&self) -> anyhow::Result<Vec<MeasuredDatabase>> {
+        let server = |address: &ServerAddress| MeasuredDatabase {
+            name: address.shown(),
+            schema: address.database().unwrap_or(pages::DATABASE).to_owned(),
+            database: TestedDatabase::Server(address.clone()),
+        };
+        let first = match &self.server {
+            Some(address) => server(address),
+            None => {
+                let options = DatabaseOptions { buffer_pool_bytes: self.pool.0, ..DatabaseOptions::default() };
+                MeasuredDatabase {
+                    name: self.dir.display().to_string(),
+                    schema: pages::DATABASE.to_owned(),
+                    database: TestedDatabase::Embedded(Database::open(&self.dir, options)?),
+                }
+            }
+        };
+        Ok([first].into_iter().chain(self.beside.as_ref().map(server)).collect())
+    }
+}
+
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let options = PageOptions {
+        scale: arguments.scale,
+        only: arguments.page.clone(),
+        reload: arguments.reload,
+        rounds: arguments.rounds,
+        runs: arguments.runs,
+        warm_ups: arguments.warm_up,
+        seed: arguments.seed,
+    };
+    let databases = arguments.databases()?;
+    let report = measure(&databases, &options, &LoadBars::new(pages::DATABASE), &told).await?;
+    print(text(&report))?;
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&report)? + "\n";
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    if !report.is_clean() {
+        bail!("not all pages ran");
+    }
+    Ok(())
+}
+
+/// A line for each page, on standard error.
+fn told(page: &PageReport) {
+    match &page.error {
+        Some(error) => eprintln!("{}: {error}", page.name),
+        None => {
+            let medians: Vec<String> = page.times.iter().map(|times| format!("{:.0} us", times.us.median)).collect();
+            eprintln!("{}: {}", page.name, medians.join(", "));
+        }
+    }
+}
