@@ -50,10 +50,10 @@ impl SessionState {
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {
-                show::conditions(self.diagnostics.all(), false, *count, *offset, *limit)
+                show::conditions(self.conditions.diagnostics.all(), false, *count, *offset, *limit)
             }
             Show(muster_sql::Show::Errors { count, offset, limit }) => {
-                show::conditions(self.diagnostics.all(), true, *count, *offset, *limit)
+                show::conditions(self.conditions.diagnostics.all(), true, *count, *offset, *limit)
             }
             Show(show) => show::show(context, show),
 
@@ -72,7 +72,7 @@ impl SessionState {
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
             AnalyzeTable(names) => done(ddl::analyze(context, names)),
             CheckTable(names) => done(ddl::check_tables(context, names)),
-            LoadData(statement) => done(loading::load_data(context, statement, &*self.local_files)),
+            LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),

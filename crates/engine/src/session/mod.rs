@@ -3,6 +3,8 @@
 //! ```text
 //!   Session         the public face; hands work to the statement threads   mod.rs
 //!   State           what is kept from statement to statement               state.rs
+//!     login         the client, its account and rights                     login.rs
+//!     conditions    the error and the warnings of a statement              conditions.rs
 //!     statement     a statement from its text to its end                   statement.rs
 //!     dispatch      which statement does what                              dispatch.rs
 //!     set           SET                                                    set.rs
@@ -19,11 +21,13 @@
 //! ```
 
 mod charsets;
+mod conditions;
 mod dispatch;
 mod implicit_commit;
 mod kill;
 mod loading;
 mod lock_tables;
+mod login;
 mod prepared;
 mod select_into;
 mod set;
@@ -209,7 +213,7 @@ impl Session {
 
     /// Warnings of the last statement with their levels.
     pub fn diagnostics(&self) -> Vec<(Level, Warning)> {
-        self.state.lock().diagnostics.all()
+        self.state.lock().conditions.diagnostics.all()
     }
 
     /// A system variable of the session, as text; empty for one that is not there.
@@ -235,12 +239,13 @@ impl Session {
     /// The client says that somebody types: it may idle for `interactive_timeout`. Counts from the next reset or change
     /// of user.
     pub fn set_interactive(&mut self) {
-        self.state.lock().interactive = true;
+        self.state.lock().login.interactive = true;
     }
 
     /// Returns true if the user has SUPER, for whom the server keeps a connection.
     pub fn is_super(&self) -> bool {
-        self.state.lock().is_super()
+        let state = self.state.lock();
+        state.login.is_super(&state.database)
     }
 
     /// What OK packets tell of the session's transaction.
@@ -256,7 +261,7 @@ impl Session {
 
     /// The client counts rows that an UPDATE finds, not those that it changes (`CLIENT_FOUND_ROWS`).
     pub fn set_counts_found_rows(&mut self, on: bool) {
-        self.state.lock().counts_found_rows = on;
+        self.state.lock().login.counts_found_rows = on;
     }
 
     /// COM_CHANGE_USER, after the server has authenticated the new user.

@@ -115,14 +115,14 @@ impl Drop for PreparedStatements {
 impl SessionState {
     /// The protocol's PREPARE.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared> {
-        self.begin_diagnostics();
+        self.conditions.begin();
         self.count_question();
         self.count_command(Command::STMT_PREPARE);
         let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare_statement(sql)));
         let prepared = prepared.unwrap_or_else(|panic| Err(threads::panic_error(&*panic)));
         // Nothing is read: the tables that it was bound to are in use no longer.
         self.transaction.end_rows();
-        prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
+        prepared.inspect_err(|e| self.conditions.diagnostics.set_error(e.clone()))
     }
 
     /// What a statement that is prepared now keeps of the session.

@@ -22,10 +22,10 @@ impl SessionState {
         variables::check_supported(definition, &checked.value)?;
         if checked.truncated {
             let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
-            self.diagnostics.warnings.push(ErrorCode::TruncatedWrongValue, message);
+            self.conditions.diagnostics.warnings.push(ErrorCode::TruncatedWrongValue, message);
         }
         for warning in variables::warnings_of(definition, &checked.value) {
-            self.diagnostics.warnings.push(warning.code, warning.message);
+            self.conditions.diagnostics.warnings.push(warning.code, warning.message);
         }
         Ok(checked.value)
     }

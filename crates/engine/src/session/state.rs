@@ -2,16 +2,17 @@
 
 use super::{
     SessionOptions,
+    conditions::Conditions,
+    login::Login,
     prepared::{PreparedStatements, PreparedUnder},
     short_path::ShortPath,
     transaction::NextTransaction,
 };
 use crate::{
-    Database, LocalFiles,
-    accounts::{Privilege, Rights},
+    Database,
     catalog::now_utc_micros,
     processes::{SeenTransaction, SessionShared},
-    statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
+    statement::{Clock, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
     variables::{self, OF_BINDING, Variables},
@@ -29,16 +30,8 @@ use tokio_util::sync::CancellationToken;
 pub struct SessionState {
     pub database: Arc<Database>,
     pub process: Arc<SessionShared>,
-    pub local_files: Arc<dyn LocalFiles>,
-    pub user: String,
-    pub host: String,
-    /// Host pattern of the account that the login belongs to.
-    pub account_host: String,
-    /// Those that statements shared last.
-    rights: Mutex<Option<Arc<Rights>>>,
+    pub login: Login,
     pub current_database: Option<String>,
-    /// Somebody types here: `interactive_timeout` counts.
-    pub interactive: bool,
     pub variables: Variables,
     pub user_variables: Arc<HashMap<String, Value>>,
     pub prepared: PreparedStatements,
@@ -46,11 +39,7 @@ pub struct SessionState {
     pub transaction: Arc<SessionTransaction>,
     /// What SET TRANSACTION has said of the next transaction only.
     pub next_transaction: NextTransaction,
-    /// The client counts rows that an UPDATE finds, not those that it changes.
-    pub counts_found_rows: bool,
-    pub diagnostics: Arc<Diagnostics>,
-    /// Warnings and errors of the statement before the last: `@@warning_count` is read by a statement of its own.
-    pub condition_counts: (u64, u64),
+    pub conditions: Conditions,
 }
 
 impl SessionState {
@@ -58,7 +47,7 @@ impl SessionState {
         let SessionOptions { user, host, database: current, local_files } = options;
         let counters = QueryCounters::with_parent(database.counters());
         let process = database.sessions().add(&user, &host, counters);
-        let account_host = database.accounts().find(&user, &host).map_or_else(String::new, |a| a.host);
+        let login = Login::new(&database, user, host, local_files);
         let variables = database.globals();
         let transaction =
             SessionTransaction::new(process.id, database.metadata_locks().clone(), process.counters.clone());
@@ -68,28 +57,21 @@ impl SessionState {
         let mut state = SessionState {
             database,
             process,
-            local_files,
-            user,
-            host,
-            account_host,
-            rights: Mutex::default(),
+            login,
             current_database: None,
-            interactive: false,
             variables,
             user_variables: Arc::default(),
             prepared: PreparedStatements::default(),
             short_path: ShortPath::default(),
             transaction,
             next_transaction: NextTransaction::default(),
-            counts_found_rows: false,
-            diagnostics: Arc::default(),
-            condition_counts: (0, 0),
+            conditions: Conditions::default(),
         };
         state.tell_modes();
         if let Some(name) = current {
             // A session that names an unknown database begins without one; the server has checked the name at login.
             if let Err(e) = state.use_database(&name) {
-                state.diagnostics.set_error(e);
+                state.conditions.diagnostics.set_error(e);
             }
         }
         state
@@ -99,7 +81,7 @@ impl SessionState {
         let name = if let Some(schema) = system_schema::of_name(database) {
             schema.to_owned()
         } else {
-            self.rights().check_use(database)?;
+            self.login.rights(&self.database).check_use(database)?;
             let collation = self.database.tables().definitions().schema(database)?.collation;
             self.set_database_collation(collation);
             database.to_owned()
@@ -123,15 +105,14 @@ impl SessionState {
     pub fn reset(&mut self) {
         self.abandon_transaction();
         self.variables = self.database.globals();
-        if self.interactive {
+        if self.login.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }
         self.tell_modes();
         self.user_variables = Arc::default();
         self.prepared.clear();
         self.transaction.set_autocommit(self.variables.is_on("autocommit"));
-        self.diagnostics = Arc::default();
-        self.condition_counts = (0, 0);
+        self.conditions = Conditions::default();
         self.process.found_rows.store(0, Relaxed);
         self.process.row_count.store(-1, Relaxed);
         self.process.last_insert_id.store(0, Relaxed);
@@ -142,31 +123,12 @@ impl SessionState {
         }
     }
 
-    pub fn is_super(&self) -> bool {
-        self.rights().global().has(Privilege::Super)
-    }
-
     pub fn change_user(&mut self, user: &str, host: &str, database: Option<&str>) -> Result<()> {
         self.leave_database();
         self.reset();
-        self.user = user.to_owned();
-        self.host = host.to_owned();
-        self.account_host = self.database.accounts().find(user, host).map_or_else(String::new, |a| a.host);
+        self.login.change(&self.database, user, host);
         self.process.set_identity(user, host);
         database.map_or(Ok(()), |name| self.use_database(name))
-    }
-
-    /// The rights of the client, which statements share until accounts or the client change.
-    fn rights(&self) -> Arc<Rights> {
-        let accounts = self.database.accounts().list();
-        let mut known = self.rights.lock();
-        match &*known {
-            Some(rights) if rights.is_of(&accounts, &self.user, &self.host, &self.account_host) => Arc::clone(rights),
-            _ => {
-                let rights = Arc::new(Rights::new(accounts, &self.user, &self.host, &self.account_host));
-                Arc::clone(known.insert(rights))
-            }
-        }
     }
 
     /// The context that a statement runs with. `variables`: the session's, as the statement's hints change them.
@@ -223,7 +185,7 @@ impl SessionState {
         let clock = self.clock(settings);
         self.process.has_said_insert_id.store(false, Relaxed);
         let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
-        self.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
+        self.conditions.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
         StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {
@@ -231,11 +193,11 @@ impl SessionState {
                 variables,
                 binding,
                 user_variables: self.user_variables.clone(),
-                condition_counts: self.condition_counts,
-                counts_found_rows: self.counts_found_rows,
+                condition_counts: self.conditions.counts_before,
+                counts_found_rows: self.login.counts_found_rows,
             },
-            rights: self.rights(),
-            diagnostics: self.diagnostics.clone(),
+            rights: self.login.rights(&self.database),
+            diagnostics: self.conditions.diagnostics.clone(),
             clock,
             process: self.process.clone(),
             cancel,

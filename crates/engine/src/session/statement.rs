@@ -81,7 +81,7 @@ impl SessionState {
                 state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse_under(sql, state.modes())?)));
             // These ask about the statement before them and leave its warnings as they are.
             if !matches!(&parsed, Ok((_, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })))) {
-                state.begin_diagnostics();
+                state.conditions.begin();
             }
             let (_memory, statement) = parsed?;
             let prepared = match &statement {
@@ -103,7 +103,7 @@ impl SessionState {
         self.statement(begun, |state, cancel| {
             let memory = state.memory_for(&prepared.text);
             if !matches!(&*prepared.statement, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })) {
-                state.begin_diagnostics();
+                state.conditions.begin();
             }
             let _memory = memory?;
             state.run_parsed(&prepared.statement, parameters, prepared.under, cancel)
@@ -157,7 +157,7 @@ impl SessionState {
         Begun { number, cancel }: Begun,
         run: impl FnOnce(&Arc<StatementContext>) -> Result<u64>,
     ) -> Result<u64> {
-        self.begin_diagnostics();
+        self.conditions.begin();
         self.transaction.begin_statement();
         self.process.set_slow_after(self.slow_after());
         let context = self.context(cancel, self.variables.clone());
@@ -195,11 +195,6 @@ impl SessionState {
         }
     }
 
-    pub fn begin_diagnostics(&mut self) {
-        self.condition_counts = self.diagnostics.counts();
-        self.diagnostics = Arc::default();
-    }
-
     /// Reserves the memory that a statement takes until it runs. Short statements are not counted. Error 1041.
     pub fn memory_for(&self, text: &str) -> Result<Option<Reserved>> {
         if text.len() < COUNTED_TEXT_BYTES {
@@ -235,7 +230,7 @@ impl SessionState {
         };
         self.process.row_count.store(row_count, Relaxed);
         if let Err(e) = &outcome {
-            self.diagnostics.set_error(e.clone());
+            self.conditions.diagnostics.set_error(e.clone());
         }
         outcome
     }

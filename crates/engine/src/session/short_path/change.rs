@@ -89,7 +89,7 @@ impl Session {
         };
         if let Err(e) = told {
             let error = SqlError::from(e);
-            self.state.lock().diagnostics.set_error(error.clone());
+            self.state.lock().conditions.diagnostics.set_error(error.clone());
             outcome = Err(error);
         }
         self.process.end(number);
@@ -113,9 +113,9 @@ impl SessionState {
         if !self.may_change_short() {
             return Changed::General;
         }
-        let (condition_counts, diagnostics) = (self.condition_counts, self.diagnostics.clone());
+        let conditions = self.conditions.clone();
         let changed_rows = self.process.counters.changed_rows();
-        self.begin_diagnostics();
+        self.conditions.begin();
         self.transaction.begin_statement();
         let done = catch_unwind(AssertUnwindSafe(|| self.try_change(write, cancel, waits)));
         if waits {
@@ -127,7 +127,7 @@ impl SessionState {
             Ok(InPlace::MustWait) => Changed::MustWait(None),
             Ok(InPlace::General) => Changed::General,
         };
-        (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
+        self.conditions = conditions;
         // The rows are changed again, and counted.
         self.process.counters.take_back_changed_rows(changed_rows);
         let restarted = match left {

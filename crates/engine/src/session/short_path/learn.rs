@@ -31,10 +31,10 @@ impl SessionState {
     pub(super) fn learn(&mut self, cancel: CancellationToken) -> (Known, Epoch) {
         let accounts = self.database.accounts().list();
         // What is warned of while the plan is made is not the statement's.
-        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let diagnostics = std::mem::take(&mut self.conditions.diagnostics);
         let context = self.context(cancel, self.variables.clone());
         self.limit_time(&context);
-        self.diagnostics = diagnostics;
+        self.conditions.diagnostics = diagnostics;
         let tables = StatementTables::new(&context);
         let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General);
         (known, Epoch::of(tables.set(), &accounts))

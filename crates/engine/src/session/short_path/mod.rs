@@ -163,8 +163,8 @@ impl SessionState {
         let known = self.short_path.settings.take().filter(|s| {
             s.variables.is_same(&self.variables)
                 && s.database == self.current_database
-                && s.user == self.user
-                && s.account_host == self.account_host
+                && s.user == self.login.user
+                && s.account_host == self.login.account_host
         });
         let settings = known.unwrap_or_else(|| self.new_settings());
         self.short_path.settings.insert(settings)
@@ -183,7 +183,7 @@ impl SessionState {
         ];
         let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
         let database = self.current_database.as_deref();
-        let all: Vec<String> = [self.user.clone(), self.host.clone(), self.account_host.clone()]
+        let all: Vec<String> = [self.login.user.clone(), self.login.host.clone(), self.login.account_host.clone()]
             .into_iter()
             .chain([format!("{database:?}")])
             .chain(names.map(text))
@@ -198,8 +198,8 @@ impl SessionState {
             longest: Duration::from_millis(milliseconds),
             variables: variables.clone(),
             database: self.current_database.clone(),
-            user: self.user.clone(),
-            account_host: self.account_host.clone(),
+            user: self.login.user.clone(),
+            account_host: self.login.account_host.clone(),
         }
     }
 

@@ -186,11 +186,7 @@ impl SessionState {
         if self.short_path.is_prepared {
             self.count_command(Command::STMT_EXECUTE);
         }
-        let counts = self.diagnostics.counts();
-        self.condition_counts = counts;
-        if counts != (0, 0) || Arc::strong_count(&self.diagnostics) > 1 {
-            self.diagnostics = Arc::default();
-        }
+        self.conditions.pass();
         self.note_read(plan, figures);
         self.process.end(number);
         if !plan.used().is_empty() {
@@ -218,8 +214,8 @@ impl SessionState {
             return Locked::General;
         }
         self.open_implicitly();
-        let (condition_counts, diagnostics) = (self.condition_counts, self.diagnostics.clone());
-        self.begin_diagnostics();
+        let conditions = self.conditions.clone();
+        self.conditions.begin();
         self.transaction.begin_statement();
         let end = match self.may_lock_short(whole, waits) {
             true => catch_unwind(AssertUnwindSafe(|| self.run_locking(whole, plan, begun, waits, sink))),
@@ -233,7 +229,7 @@ impl SessionState {
             RunEnd::Rows(figures) => Ok(figures),
             RunEnd::Failed(e) => Err(e),
             RunEnd::General | RunEnd::TooMany | RunEnd::MustWait => {
-                (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
+                self.conditions = conditions;
                 let restarted = match end {
                     RunEnd::MustWait => self.transaction.restart_for_lock().map(Locked::MustWait),
                     _ => self.transaction.restart_statement().map(|()| Locked::General),

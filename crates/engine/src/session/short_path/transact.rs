@@ -79,7 +79,7 @@ impl SessionState {
                 return None;
             }
             TransactionStatement::Begin => {
-                self.begin_diagnostics();
+                self.conditions.begin();
                 self.open_transaction();
                 Ok(())
             }
@@ -88,7 +88,7 @@ impl SessionState {
                 if self.transaction.has_begun() && !locks.try_begin_change(owner) {
                     return None;
                 }
-                self.begin_diagnostics();
+                self.conditions.begin();
                 let before = self.transaction.characteristics();
                 let done = self.transaction.commit(|changes| {
                     committed = Some(changes);
@@ -98,7 +98,7 @@ impl SessionState {
             }
             TransactionStatement::Rollback if self.transaction.changed_rows() > UNDONE_ROWS_MAX => return None,
             TransactionStatement::Rollback => {
-                self.begin_diagnostics();
+                self.conditions.begin();
                 self.roll_back(Completion::default()).map(drop)
             }
         };
