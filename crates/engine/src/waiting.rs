@@ -8,7 +8,8 @@ thread_local! {
 }
 
 /// Says that this thread polls sessions and nothing else. Each of them holds a reference of `sessions`, and whoever
-/// counts them holds one more. The thread has the timer of a `tokio` runtime. A session that is alone on the thread then waits on it for the disk.
+/// counts them holds one more. The thread has the timer of a `tokio` runtime. A session that is alone on the thread
+/// then waits on it for the disk.
 pub fn serve_sessions(sessions: Weak<()>) {
     SESSIONS.set(sessions);
 }

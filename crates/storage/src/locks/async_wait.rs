@@ -17,8 +17,8 @@ use std::{
 };
 
 /// The wait of a transaction for a lock, which begins when it is polled first. Its end says nothing of what was read
-/// before, which may have changed. Dropping it withdraws the request; a lock that was granted stays. Errors: `Deadlock`,
-/// `TableFull`.
+/// before, which may have changed. Dropping it withdraws the request; a lock that was granted stays. Errors:
+/// `Deadlock`, `TableFull`.
 #[must_use]
 #[derive(Debug)]
 pub struct LockWait {

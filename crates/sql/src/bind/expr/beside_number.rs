@@ -1,5 +1,5 @@
-//! Texts for a `?` next to exact numbers, which are exact numbers there: the type of a parameter follows from what stands
-//! next to it (manual 13.5.1), while a text that is written into a statement is a DOUBLE.
+//! Texts for a `?` next to exact numbers, which are exact numbers there: the type of a parameter follows from what
+//! stands next to it (manual 13.5.1), while a text that is written into a statement is a DOUBLE.
 
 use crate::{
     bind::{BesideNumber, Parameters, binder::Binder},
