@@ -77,6 +77,34 @@ async fn waits(server: &Server) -> u64 {
 const LOCKS: &str = "SELECT OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME, LOCK_TYPE, LOCK_MODE, LOCK_STATUS, LOCK_DATA \
                      FROM performance_schema.data_locks ORDER BY INDEX_NAME, LOCK_MODE, LOCK_DATA";
 
+/// Where an index leads to the rows, a statement does not lock the whole table, though reading that would cost less.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_locks_a_range_rather_than_the_table() {
+    let server = Server::new().await;
+    let mut session = server.session().await;
+    rows(&mut session, "CREATE TABLE l (id INT PRIMARY KEY, n INT, m INT, KEY n (n))").await;
+    let values: Vec<String> = (0..2000).map(|id| format!("({id}, {}, 0)", id % 40)).collect();
+    rows(&mut session, &format!("INSERT INTO l VALUES {}", values.join(", "))).await;
+    rows(&mut session, "ANALYZE TABLE l").await;
+    for switch in ["on", "off"] {
+        rows(&mut session, &format!("SET optimizer_switch = 'short_path={switch}'")).await;
+        for (sql, most) in [
+            ("UPDATE l SET m = 1 WHERE n BETWEEN 3 AND 5", 310),
+            ("UPDATE l SET m = m + 1 WHERE n BETWEEN 3 AND 5 LIMIT 2", 310),
+            ("DELETE FROM l WHERE n = 7", 110),
+            ("SELECT * FROM l WHERE n BETWEEN 3 AND 5 FOR UPDATE", 310),
+            ("SELECT m FROM l WHERE n = 7 FOR SHARE", 110),
+        ] {
+            rows(&mut session, "BEGIN").await;
+            rows(&mut session, sql).await;
+            let locks = "SELECT COUNT(*) FROM performance_schema.data_locks WHERE LOCK_TYPE = 'RECORD'";
+            let locks: usize = value(&mut session, locks).await.parse().unwrap();
+            assert!((2..=most).contains(&locks), "{sql}: {locks} locks");
+            rows(&mut session, "ROLLBACK").await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn locks_have_their_modes_and_the_values_of_their_keys() {
     let server = Server::new().await;

@@ -43,7 +43,7 @@ mod equivalence_tests;
 pub use cost::CostModel;
 pub use interrupt::Interrupt;
 pub use literal::{exact_value, is_lossless_cast};
-pub use locking::{LockingAccess, locking_access};
+pub use locking::optimize_to_lock;
 pub use options::Options;
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};

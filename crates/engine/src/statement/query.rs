@@ -98,7 +98,10 @@ fn optimize_without(
         options.set(Switch::OrderFallback, false);
         options.set(Switch::LateFetch, false);
     }
-    let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
+    let optimized = match tables.reads_newest() && context.locks_gaps() {
+        true => muster_optimizer::optimize_to_lock(bound.rel, &mut columns, &*tables, &options)?,
+        false => muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?,
+    };
     for hint in &optimized.ignored_hints {
         let warning = SqlError::conflicting_hint(hint);
         context.warn(warning.code, warning.message);

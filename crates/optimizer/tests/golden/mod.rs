@@ -6,7 +6,7 @@ use muster_algebra::{
     Catalog, ColumnDef, ColumnStatistics, Columns, Definer, Hints, IndexDef, IndexStatistics, KeyRange, Plan, Rel,
     Statistics, TableDef, TableId, ViewDef,
 };
-use muster_optimizer::{LockingAccess, Options, optimize, plan::validate};
+use muster_optimizer::{Options, optimize, plan::validate};
 use muster_sql::{BindEnv, Search, SessionValues, Statement};
 use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
 use statistics::TableStatistics;
@@ -98,11 +98,11 @@ impl Workload {
         Err(SqlError::internal("no query"))
     }
 
-    /// How the rows of an UPDATE or DELETE of one table are found and locked.
-    pub fn locking(&self, sql: &str) -> Result<LockingAccess> {
+    /// The plan by which the rows of an UPDATE or DELETE of one table are found and locked.
+    pub fn locking(&self, sql: &str) -> Result<Plan> {
         let env = BindEnv { catalog: self, session: &Session, parameters: muster_sql::Parameters::Values(&[]) };
         let (rel, mut columns, _) = rows_of(&muster_sql::parse(sql)?, &env)?;
-        muster_optimizer::locking_access(rel, &mut columns, self, &Options::default())
+        muster_optimizer::optimize_to_lock(rel, &mut columns, self, &Options::default()).map(|optimized| optimized.plan)
     }
 
     /// `name (columns) as query`.

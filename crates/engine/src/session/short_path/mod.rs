@@ -180,6 +180,8 @@ impl SessionState {
             "group_concat_max_len",
             "max_sort_length",
             "sql_auto_is_null",
+            // Which ranges are locked decides how rows are found.
+            "transaction_isolation",
         ];
         let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
         let database = self.current_database.as_deref();
