@@ -12,7 +12,7 @@ use crate::{
     processes::{INSERTING, UPDATING},
     tables::TableSet,
 };
-use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, TableDef, TableId};
+use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, ScalarFunction, TableDef, TableId};
 use muster_sql::bind::{
     BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings,
 };
@@ -169,17 +169,32 @@ fn is_short_value(value: &NewValue) -> bool {
     }
 }
 
-/// Returns true if parameters only stand in sums, differences and products of exact numbers.
+/// Returns true if parameters only stand in sums, differences and products of exact numbers, in comparisons of these,
+/// and where one of several is chosen.
 fn has_plain_parameters(expr: &Expr) -> bool {
     let is_exact = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::Decimal { .. });
+    let all = |args: &[Expr]| args.iter().all(has_plain_parameters);
     match expr {
-        Expr::Parameter { .. } if !has_parameter(expr) => true,
+        _ if !has_parameter(expr) => true,
         Expr::Parameter { ty, .. } => is_exact(ty),
         Expr::Cast { arg, ty } if is_exact(ty) => has_plain_parameters(arg),
         Expr::Arithmetic { op: ArithmeticOp::Add | ArithmeticOp::Sub | ArithmeticOp::Mul, left, right, ty } => {
-            (is_exact(ty) || !has_parameter(expr)) && has_plain_parameters(left) && has_plain_parameters(right)
+            is_exact(ty) && has_plain_parameters(left) && has_plain_parameters(right)
         }
-        other => !has_parameter(other),
+        Expr::Compare { left, right, .. } => has_plain_parameters(left) && has_plain_parameters(right),
+        Expr::Logic { args, .. } => all(args),
+        Expr::Not(arg) | Expr::IsNull { arg, .. } | Expr::IsTruth { arg, .. } => has_plain_parameters(arg),
+        Expr::InList { arg, list, .. } => has_plain_parameters(arg) && all(list),
+        Expr::Case { branches, otherwise, ty } if is_exact(ty) => {
+            let parts = branches.iter().flat_map(|(condition, result)| [condition, result]);
+            parts.chain(otherwise.as_deref()).all(has_plain_parameters)
+        }
+        Expr::Call { function, args, ty } if is_exact(ty) => {
+            let chooses =
+                matches!(function, ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least);
+            chooses && all(args)
+        }
+        _ => false,
     }
 }
 

@@ -73,7 +73,15 @@ fn statement(random: &mut Random) -> String {
         1 => format!(" ORDER BY k, id LIMIT {j}"),
         _ => String::new(),
     };
-    match random.below(30) {
+    match random.below(34) {
+        30 => format!("UPDATE {ignore}a SET k = IF(k > {j}, k - {number}, k + {j}), y = {j} WHERE {range}{end}"),
+        31 => format!(
+            "UPDATE a SET k = CASE id WHEN {i} THEN {j} WHEN {low} THEN {number} ELSE k END WHERE id IN ({i}, {low})"
+        ),
+        32 => format!("UPDATE {ignore}b SET d = GREATEST(d, {number}), f = COALESCE(f, {j}) WHERE z = {j}"),
+        33 => format!(
+            "UPDATE {ignore}a SET k = LEAST(COALESCE(k, {j}), {number}), c = IF(k IN ({j}, {low}), 'in', c) WHERE {range}"
+        ),
         18 => format!("UPDATE {ignore}a SET k = k + {number}, y = {j} WHERE {range}{end}"),
         19 => format!("UPDATE {ignore}a SET k = {number} - k * {j} WHERE {range}{end}"),
         20 => format!("DELETE FROM a WHERE {range}{end}"),
@@ -204,10 +212,14 @@ async fn changes_of_few_rows_take_the_short_path() {
         "UPDATE b SET d = 1.5 WHERE x = 1 AND z = 2",
         "DELETE FROM a WHERE id = 99",
         "DELETE FROM w WHERE s = 'x'",
+        "DELETE FROM a WHERE c = 'x'",
         "UPDATE a SET t = NOW() WHERE id = 1",
         "UPDATE a SET k = 1 WHERE id > 1",
         "UPDATE a SET k = 1 WHERE id = 1 AND k = 2",
         "UPDATE a SET k = 1 WHERE id = 1 LIMIT 1",
+        "UPDATE a SET k = IF(k > 5, k - 1, k + 1) WHERE id = 1",
+        "UPDATE a SET k = CASE WHEN id = 1 THEN 5 WHEN id = 2 THEN 6 ELSE k END WHERE id = 5",
+        "UPDATE a SET k = CASE id WHEN 1 THEN 5 WHEN 2 THEN 6 ELSE k END WHERE id = 5",
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");
     }
@@ -218,7 +230,7 @@ async fn changes_of_few_rows_take_the_short_path() {
         "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
         "UPDATE a SET k = 1 WHERE id = ' 1'",
         "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
-        "DELETE FROM a WHERE c = 'x'",
+        "DELETE FROM a WHERE c = 'x' AND RAND() > 2",
     ] {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }
