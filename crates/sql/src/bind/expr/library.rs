@@ -42,20 +42,19 @@ impl Binder<'_> {
         let session = asked.iter().map(|item| item.as_literal().cloned().unwrap_or(Value::Null)).collect();
         let returned = (function.returns)(&Typing { args, collation, session });
         let exprs: Vec<Expr> = items.into_iter().chain(asked).map(|item| item.expr).collect();
-        let (ty, derivation, decimals) = match returned {
-            ResultType::Of(ty) => (ty, None, None),
-            ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
-            ResultType::Text(length) => (text_result(length, collation), Some(derivation), None),
+        let (ty, derivation) = match returned {
+            ResultType::Of(ty) => (ty, None),
+            ResultType::Text(length) => (text_result(length, collation), Some(derivation)),
             ResultType::ConnectionText(length) => {
-                (text_of_length(length, self.default_collation()), Some(Derivation::Literal), None)
+                (text_of_length(length, self.default_collation()), Some(Derivation::Literal))
             }
-            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal), None),
+            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal)),
         };
         let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
         Ok(match derivation {
             Some(Derivation::Numeric | Derivation::Ignorable) => Item { derivation: Derivation::Literal, ..item },
             Some(derivation) => Item { derivation, ..item },
-            None => Item { decimals, ..item },
+            None => item,
         })
     }
 
@@ -123,14 +122,6 @@ impl Binder<'_> {
                     };
                     self.convert(item, ty)
                 }
-                Takes::DateTime => {
-                    let fsp = self.fraction_digits(&item, false);
-                    self.convert(item, SqlType::DateTime { fsp })
-                }
-                Takes::Time => {
-                    let fsp = self.fraction_digits(&item, true);
-                    self.convert(item, SqlType::Time { fsp })
-                }
             });
         }
         Ok((taken, model))
@@ -179,9 +170,6 @@ impl Binder<'_> {
         let session = self.env.session;
         let value = match value {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
-            SessionValue::Now => {
-                return Item::literal(Value::DateTime(session.now_datetime()), SqlType::DateTime { fsp: 6 });
-            }
             SessionValue::DateModes => Value::Int(session.date_modes().bits()),
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),
