@@ -1,6 +1,6 @@
 //! Functions: which arguments they look at, and what NULLs do to them.
 
-use super::{Evaluator, Outcome, compare, number, temporal, text, value};
+use super::{Evaluator, Outcome, compare, number, read_number, temporal, text, value};
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
@@ -63,7 +63,20 @@ impl Evaluator<'_> {
             _ => {}
         }
         if values.iter().any(Value::is_null) {
+            if matches!(function, ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_)) {
+                temporal::warn_of_start(&values, self.warn);
+            }
             return Some(Ok(Value::Null));
+        }
+        match function {
+            ScalarFunction::ReadNumber(reading) => {
+                return Some(Ok(read_number::read_number(reading, &values[0], ty, self.warn)));
+            }
+            ScalarFunction::MomentNumber => {
+                let text = values[0].to_text(6).unwrap_or_default();
+                return Some(Ok(read_number::moment_number(&text, ty)));
+            }
+            _ => {}
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
             let greatest = function == ScalarFunction::Greatest;

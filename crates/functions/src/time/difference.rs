@@ -133,7 +133,7 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
-    let has_clock = |value: &Value| cast::moment(value, "datetime", call.date_modes()).is_some_and(|of| of.has_clock);
+    let has_clock = |value: &Value| cast::moment(value, call.date_modes()).is_some_and(|of| of.has_clock);
     let are_alike = match dated {
         true => has_clock(first) == has_clock(second),
         false => matches!(a, TimeOrMoment::Time(_)) == matches!(b, TimeOrMoment::Time(_)),

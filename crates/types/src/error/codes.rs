@@ -145,6 +145,8 @@ codes! {
     InvalidFieldSize = 3013, "HY000";
     DataTooLong = 1406, "22001";
     DatetimeFunctionOverflow = 1441, "22008";
+    DeprecatedDelimiter = 4095, "HY000";
+    SuperfluousDelimiter = 4096, "HY000";
     CollationCharsetMismatch = 1253, "42000";
     WrongArguments = 1210, "HY000";
     WrongValueForType = 1411, "HY000";

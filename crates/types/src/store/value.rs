@@ -195,7 +195,7 @@ fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>
         SqlType::Time { .. } => "time",
         _ => "datetime",
     };
-    if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, name, date_modes)) {
+    if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, date_modes)) {
         // A number with parts that are zero is no date; the zero date and a date of another column are out of range.
         let is_number = !matches!(value, Value::Date(_) | Value::DateTime(_)) && !of.moment.is_zero();
         let is_timestamp = matches!(ty, SqlType::Timestamp { .. });
@@ -204,7 +204,8 @@ fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>
             return Err(Unfit::new(fault, zero));
         }
     }
-    match (cast_dated(value, ty, date_modes), ty) {
+    let (cast, warnings) = cast_dated(value, ty, date_modes);
+    match ((cast, warnings.of_value()), ty) {
         ((_, Some(_)), SqlType::Time { .. }) if is_beyond_times(value) => {
             let edge = if to_double(value).0 < 0.0 { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
             Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(Value::Time(edge)) })

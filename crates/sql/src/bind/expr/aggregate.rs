@@ -118,6 +118,7 @@ impl Binder<'_> {
                     self.columns.set_chosen(id);
                 }
                 aggregates.calls.push((id, call));
+                self.aggregated_columns.insert(id);
                 id
             }
         };
@@ -171,7 +172,9 @@ impl Binder<'_> {
         }
         items = self.aggregated(name, items);
         let one = |b: &mut Self, function, arg, ty| {
-            let args = vec![b.operand(items[0].clone(), arg).expr];
+            let item = items[0].clone();
+            let item = if distinct { b.quiet_number(item, arg) } else { item };
+            let args = vec![b.operand(item, arg).expr];
             AggregateCall { function, args, distinct, ty }
         };
         use AggregateFunction as F;
@@ -299,6 +302,7 @@ fn shown_decimals(call: &AggregateCall, items: &[Item], rules: ArithmeticRules) 
     use AggregateFunction as F;
     match (&call.function, call.ty) {
         (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
+        (F::Min | F::Max | F::AnyValue, SqlType::Bytes { .. }) if items[0].hexadecimal => Some(0),
         (F::Avg, SqlType::Double) => items[0].shown_decimals().map(|shown| more_decimals(shown, rules)),
         _ => None,
     }

@@ -57,7 +57,18 @@ impl Binder<'_> {
     pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(args[0], cx)?;
         let test = self.condition(item);
-        let results = vec![self.expr(args[1], cx)?, self.expr(args[2], cx)?];
+        let mut results = Vec::with_capacity(2);
+        for (arg, of) in args[1..].iter().zip([true, false]) {
+            let warnings = self.warnings.len();
+            results.push(self.expr(arg, cx)?);
+            let is_needed = match &test {
+                Expr::Literal { value, .. } => (*value == Value::Bool(true)) == of,
+                _ => true,
+            };
+            if !is_needed {
+                self.forget_conversions(warnings);
+            }
+        }
         self.choice(vec![test], results, "if")
     }
 
@@ -80,7 +91,18 @@ impl Binder<'_> {
         args: &[&ast::Expr],
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
+        let mut items: Vec<Item> = Vec::with_capacity(args.len());
+        let mut is_decided = false;
+        for arg in args {
+            let warnings = self.warnings.len();
+            items.push(self.expr(arg, cx)?);
+            if is_decided {
+                self.forget_conversions(warnings);
+            }
+            // COALESCE asks for no more than the first that is not NULL.
+            let is_value = items.last().and_then(Item::as_literal).is_some_and(|value| !value.is_null());
+            is_decided |= function == ScalarFunction::Coalesce && is_value;
+        }
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
             return Ok(self.extreme_date(function, items));
         }
@@ -122,7 +144,7 @@ impl Binder<'_> {
         };
         let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
-        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. }) {
+        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. } | SqlType::Bytes { .. }) {
             model.decimals = result::decimals(&refs);
         }
         if ty.collation().is_some() {

@@ -8,6 +8,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    cast::deprecation,
     store::{StoreFault, text::printable},
     temporal::{ZERO_DATE, datetime_of},
 };
@@ -196,7 +197,12 @@ impl Binder<'_> {
             self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect date value: '{shown}'"));
         }
         match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
-            Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
+            Ok(exact) => {
+                if let (Some(_), Value::Text(text), true) = (&exact, value, ty.is_temporal()) {
+                    deprecation(text).into_iter().for_each(|w| self.warn(w.code, w.message));
+                }
+                Ok(exact.map(|v| Item::literal(v, ty)))
+            }
             Err(_) if !refuses => Ok(None),
             Err(error) => match self.refused_date(value, ty, other) {
                 Some(refused) => Err(refused),

@@ -25,7 +25,12 @@ impl Binder<'_> {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
-        let item = as_operand(self.convert(item, ty));
+        // CAST to an integer reads any text as one.
+        let converted = match ty {
+            SqlType::Int { .. } => self.cast_to(item, ty),
+            _ => self.convert(item, ty),
+        };
+        let item = as_operand(converted);
         let mut item = Item { hexadecimal: false, decimals: None, ..self.no_operand(item) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
@@ -60,7 +65,7 @@ impl Binder<'_> {
                     _ => self.convert_to_text(item, collation),
                 };
                 item.derivation = Derivation::Implicit;
-                Ok(item)
+                Ok(self.no_operand(item))
             }
             (None, None) => Err(SqlError::syntax("CONVERT", 1)),
         }
@@ -72,7 +77,12 @@ impl Binder<'_> {
         let name = name.to_string();
         let name = name.trim_matches(['`', '\'', '"']);
         let wanted = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        if let Some(own) = item.ty.collation()
+        let own = match item.ty {
+            // NULL is a byte string here.
+            SqlType::Null => Some(Collation::Binary),
+            ty => ty.collation(),
+        };
+        if let Some(own) = own
             && own.charset() != wanted.charset()
         {
             return Err(SqlError::collation_of_other_charset(wanted.name(), own.charset()));
@@ -122,7 +132,7 @@ impl Binder<'_> {
                     _ => return Err(SqlError::syntax(to, 1)),
                 };
                 self.warn(ErrorCode::DeprecatedNational, NATIONAL_WARNING);
-                text_of_length(length, default())
+                text_of_length(length, Collation::Utf8mb3GeneralCi)
             }
             other => return Err(SqlError::syntax(other, 1)),
         })

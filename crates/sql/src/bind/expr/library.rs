@@ -12,6 +12,9 @@ use muster_types::{
 };
 use sqlparser::ast;
 
+/// What a text is read as where a function takes seconds.
+const EXACT_SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
+
 impl Binder<'_> {
     /// A call of a function. Errors: 1582 for a wrong number of arguments; 1267 for texts without a common collation.
     pub(super) fn library_call(
@@ -91,7 +94,10 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
-                Takes::Exact => bytes_as_number(item),
+                Takes::Exact => {
+                    let item = bytes_as_number(item);
+                    self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item)
+                }
                 Takes::Moment => self.dated(item),
                 Takes::Temporal => self.bits_as_bytes(item),
                 Takes::Clock => {

@@ -49,7 +49,9 @@ impl Binder<'_> {
         high: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
+        let warnings = self.warnings.len();
         let first = self.expr(expr, cx)?;
+        let is_null = first.is_null_literal();
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
         let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
         if !negated && low == high && low.as_literal().is_some_and(|value| !value.is_null()) {
@@ -60,6 +62,9 @@ impl Binder<'_> {
             if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
         let args =
             vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
+        if is_null {
+            self.forget_conversions(warnings);
+        }
         Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
     }
 

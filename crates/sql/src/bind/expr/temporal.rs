@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
 use muster_types::{
     Result, SqlError, SqlType, Value,
-    temporal::{self, FSP_MAX},
+    temporal::{self, DateModes, FSP_MAX},
 };
 use sqlparser::ast::{self, DateTimeField};
 
@@ -73,6 +73,7 @@ impl Binder<'_> {
 
     fn add_interval(&mut self, start: Item, interval: Interval, subtract: bool) -> Result<Item> {
         let Interval { unit, count } = interval;
+        let (warnings, is_null) = (self.warnings.len(), start.is_null_literal());
         let collation = self.default_collation();
         let digits = interval_digits(unit, count.ty);
         let start = if moves_days(unit) { self.dated(start) } else { self.bits_as_bytes(start) };
@@ -94,6 +95,9 @@ impl Binder<'_> {
             },
             _ => self.convert(count, SqlType::BIGINT),
         };
+        if is_null {
+            self.forget_conversions(warnings);
+        }
         let function = if subtract { ScalarFunction::DateSub(unit) } else { ScalarFunction::DateAdd(unit) };
         let modes = self.modes_beside(&start);
         let args = [start.expr, count.expr].into_iter().chain(modes).collect();
@@ -167,15 +171,19 @@ impl Binder<'_> {
     }
 
     /// Digits of fractional seconds that a value has as a datetime or, where `time` is wanted, as a TIME: those that a
-    /// constant text is written with, all six of a text that is not known.
+    /// constant text is written with, all six of a text that is not known or is no date or time.
     pub fn fraction_digits(&self, item: &Item, time: bool) -> u8 {
         match item.ty {
             SqlType::Null | SqlType::Bool | SqlType::Int { .. } => 0,
             SqlType::Decimal { scale, .. } => scale.min(FSP_MAX),
             ty if ty.is_temporal() => ty.fsp(),
             _ => match fold::constant(&item.expr) {
-                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(0, |read| read.fsp),
-                Some(Value::Text(text)) => temporal::read_datetime(&text).map_or(0, |read| read.fsp),
+                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(FSP_MAX, |read| read.fsp),
+                Some(Value::Text(text)) => {
+                    let modes = DateModes { no_zero_date: false, ..self.env.session.date_modes() };
+                    let read = temporal::read_datetime(&text).filter(|read| modes.read(&read.moment));
+                    read.map_or(FSP_MAX, |read| read.fsp)
+                }
                 _ => FSP_MAX,
             },
         }
