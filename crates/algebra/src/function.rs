@@ -125,8 +125,8 @@ listed! {
         Quiet,
         /// As a decimal, a literal: warning 1292 for a text that goes on behind the number or has none.
         Literal,
-        /// As a decimal, a column of CHAR or VARCHAR: warning 1366 for a text without a number, beside that of a literal
-        /// (`Field_varstring::val_decimal`).
+        /// As a decimal, a column of CHAR or VARCHAR: warning 1366 for a text without a number, beside that of a
+        /// literal (`Field_varstring::val_decimal`).
         Column,
         /// As a decimal, what a function gives: warning 1366 only (`Item::val_decimal_from_string`).
         Result,

@@ -156,6 +156,7 @@ files! {
     as_mysql_comparisons
     as_mysql_delimiters
     as_mysql_numbers
+    as_mysql_writes
     autoinc
     charsets
     coercibility

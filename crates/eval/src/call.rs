@@ -19,12 +19,7 @@ impl Evaluator<'_> {
             ScalarFunction::Sleep | ScalarFunction::Benchmark | ScalarFunction::Session(_) => return None,
             ScalarFunction::LastInsertId => {
                 let value = value!(self.eval(args.first()?));
-                let id = match &value {
-                    Value::UInt(id) => *id,
-                    Value::Int(id) => *id as u64,
-                    _ => 0,
-                };
-                self.last_insert_id.as_mut()?(id);
+                self.last_insert_id.as_mut()?(insert_id(&value));
                 return Some(Ok(value));
             }
             ScalarFunction::Coalesce => {
@@ -63,20 +58,8 @@ impl Evaluator<'_> {
             _ => {}
         }
         if values.iter().any(Value::is_null) {
-            if matches!(function, ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_)) {
-                temporal::warn_of_start(&values, self.warn);
-            }
+            temporal::warn_of_start(function, &values, self.warn);
             return Some(Ok(Value::Null));
-        }
-        match function {
-            ScalarFunction::ReadNumber(reading) => {
-                return Some(Ok(read_number::read_number(reading, &values[0], ty, self.warn)));
-            }
-            ScalarFunction::MomentNumber => {
-                let text = values[0].to_text(6).unwrap_or_default();
-                return Some(Ok(read_number::moment_number(&text, ty)));
-            }
-            _ => {}
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
             let greatest = function == ScalarFunction::Greatest;
@@ -84,6 +67,9 @@ impl Evaluator<'_> {
                 Some(i) => self.conform(values.swap_remove(i), types[i], ty),
                 None => Value::Null,
             }));
+        }
+        if let Some(number) = read_number::call(function, &values[0], ty, self.warn) {
+            return Some(Ok(number));
         }
         if let Err(e) = text::decode_others(function, &mut values) {
             return Some(Err(e));
@@ -132,6 +118,15 @@ impl Evaluator<'_> {
             &args[compared.clone()].iter().collect::<Vec<_>>(),
             &values[compared].iter().collect::<Vec<_>>(),
         )
+    }
+}
+
+/// The number that LAST_INSERT_ID() becomes.
+fn insert_id(value: &Value) -> u64 {
+    match value {
+        Value::UInt(id) => *id,
+        Value::Int(id) => *id as u64,
+        _ => 0,
     }
 }
 

@@ -1,11 +1,25 @@
 //! Numbers of texts where MySQL warns in another way than CAST does, and of texts that were made of dates and times.
 
-use muster_algebra::NumberReading;
+use muster_algebra::{NumberReading, ScalarFunction};
 use muster_types::{
     CastWarning, ErrorCode, SqlType, Value,
     cast::{decimal_prefix, has_number},
     cast_from, temporal,
 };
+
+/// A function that reads a number; `None` for another one.
+pub(super) fn call(
+    function: ScalarFunction,
+    value: &Value,
+    ty: SqlType,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<Value> {
+    match function {
+        ScalarFunction::ReadNumber(reading) => Some(read_number(reading, value, ty, warn)),
+        ScalarFunction::MomentNumber => Some(moment_number(&value.to_text(6)?, ty)),
+        _ => None,
+    }
+}
 
 /// The number that a text begins with, as type `ty`.
 pub fn read_number(reading: NumberReading, value: &Value, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Value {
@@ -45,7 +59,7 @@ fn warn_of_decimal(reading: NumberReading, text: &str, warn: &mut dyn FnMut(Cast
 
 /// The number of a date, datetime or time that a function has made a text: `YYYY-MM-DD[ hh:mm:ss[.f]]` or
 /// `[-]hh:mm:ss[.f]`.
-pub(super) fn moment_number(text: &str, ty: SqlType) -> Value {
+fn moment_number(text: &str, ty: SqlType) -> Value {
     let moment = match text.starts_with('-') || !text.contains('-') {
         true => temporal::read_time(text).map(|read| Value::Time(read.micros)),
         false => temporal::read_datetime(text).and_then(|read| match read.has_clock {

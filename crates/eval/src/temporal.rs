@@ -163,9 +163,10 @@ fn start(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> 
 }
 
 /// The warnings of DATE_ADD and DATE_SUB with an interval that is NULL, which read the date all the same.
-pub(super) fn warn_of_start(args: &[Value], warn: &mut dyn FnMut(CastWarning)) {
+pub(super) fn warn_of_start(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMut(CastWarning)) {
     if let [date, Value::Null, rest @ ..] = args
         && !date.is_null()
+        && matches!(function, ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_))
     {
         start(date, modes(rest.first()), warn);
     }

@@ -16,7 +16,7 @@ mod temporal;
 mod text;
 
 pub use number::{decimal_prefix, double_prefix, has_number, int_range, integer_prefix, to_double};
-pub use temporal::{MomentOfValue, MomentRead, deprecation, moment, read_moment};
+pub use temporal::{MomentOfValue, MomentRead, deprecation, moment, read_moment, warning_of_delimiter};
 
 use crate::{
     ErrorCode, SqlType, Value,

@@ -178,8 +178,8 @@ impl<'a> Binder<'a> {
         Item { decimals: self.columns.get(id).decimals, ..as_operand(item) }
     }
 
-    /// The value as type `ty`, where MySQL asks it for a value of that type: a number that a text stands for need not be
-    /// the one that CAST reads, and a quotient has all its digits.
+    /// The value as type `ty`, where MySQL asks it for a value of that type: a number that a text stands for need not
+    /// be the one that CAST reads, and a quotient has all its digits.
     pub fn convert(&mut self, item: Item, ty: SqlType) -> Item {
         if ty.is_numeric() && item.ty != ty {
             if let Some(number) = self.number_of_text(&item, ty) {

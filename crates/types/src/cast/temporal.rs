@@ -27,20 +27,21 @@ fn incorrect_datetime(value: &Value) -> CastWarning {
 /// `is_cut`.
 fn warnings_of_text(text: &str, what: &str, is_cut: bool, deprecated: Option<DeprecatedDelimiter>) -> CastWarnings {
     let of_value = if is_cut { CastWarning::truncated(what, text) } else { None };
-    CastWarnings { of_value, of_delimiter: deprecated.map(|delimiter| warning_of_delimiter(text, delimiter)) }
+    CastWarnings { of_value, of_delimiter: deprecated.map(|d| warning_of_delimiter(text, d, 1)) }
 }
 
-fn warning_of_delimiter(text: &str, delimiter: DeprecatedDelimiter) -> CastWarning {
+/// Warning 4095 or 4096. Where expressions are computed, rows are not counted: each is the first.
+pub fn warning_of_delimiter(text: &str, delimiter: DeprecatedDelimiter, row: u64) -> CastWarning {
     let code = match delimiter.usual {
         Some(_) => ErrorCode::DeprecatedDelimiter,
         None => ErrorCode::SuperfluousDelimiter,
     };
-    CastWarning { code, message: delimiter.message(text) }
+    CastWarning { code, message: delimiter.message(text, row) }
 }
 
 /// Warning 4095 or 4096 of a text that is a date or datetime.
 pub fn deprecation(text: &str) -> Option<CastWarning> {
-    read_datetime(text)?.deprecated.map(|delimiter| warning_of_delimiter(text, delimiter))
+    read_datetime(text)?.deprecated.map(|delimiter| warning_of_delimiter(text, delimiter, 1))
 }
 
 /// The moment that a value means, and how it was written.
@@ -143,8 +144,8 @@ pub fn read_moment(
 /// Numbers of dates with years of fewer than four digits, which are not those of two.
 const YEARS_BELOW_1000: std::ops::Range<i64> = 991_232..10_000_101;
 
-/// The date and time of day that a value means; month and day may be zero. `None` for NULL, for what is no date, and for
-/// a text or number that the modes do not read as one; the number 0 is the zero date in all modes.
+/// The date and time of day that a value means; month and day may be zero. `None` for NULL, for what is no date, and
+/// for a text or number that the modes do not read as one; the number 0 is the zero date in all modes.
 pub fn moment(value: &Value, modes: DateModes) -> Option<MomentOfValue> {
     let (moment, has_clock) = match value {
         Value::Date(d) => (Moment::new(*d, 0), false),

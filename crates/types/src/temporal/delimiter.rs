@@ -23,10 +23,10 @@ impl DeprecatedDelimiter {
         blank.chars().next().map(|found| DeprecatedDelimiter { position, found, usual: None })
     }
 
-    /// MySQL's warning 4095 or 4096, for this text. Rows are not counted where expressions are computed.
-    pub fn message(&self, text: &str) -> String {
+    /// MySQL's warning 4095 or 4096, for this text in a row, from 1 on.
+    pub fn message(&self, text: &str, row: u64) -> String {
         let (found, position) = (Shown(self.found), self.position);
-        let place = format!("Delimiter '{found}' in position {position} in datetime value '{text}' at row 1 is");
+        let place = format!("Delimiter '{found}' in position {position} in datetime value '{text}' at row {row} is");
         match self.usual {
             Some(usual) => format!("{place} deprecated. Prefer the standard '{usual}'."),
             None => format!("{place} superfluous and is deprecated. Please remove."),

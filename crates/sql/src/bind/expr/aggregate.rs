@@ -172,9 +172,7 @@ impl Binder<'_> {
         }
         items = self.aggregated(name, items);
         let one = |b: &mut Self, function, arg, ty| {
-            let item = items[0].clone();
-            let item = if distinct { b.quiet_number(item, arg) } else { item };
-            let args = vec![b.operand(item, arg).expr];
+            let args = vec![b.aggregated_value(items[0].clone(), arg, distinct).expr];
             AggregateCall { function, args, distinct, ty }
         };
         use AggregateFunction as F;
@@ -220,6 +218,12 @@ impl Binder<'_> {
         let decimals = shown_decimals(&call, &items, rules);
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
+    }
+
+    /// The argument of an aggregate as type `ty`. Of distinct texts that are no numbers MySQL says nothing.
+    fn aggregated_value(&mut self, item: Item, ty: SqlType, distinct: bool) -> Item {
+        let item = if distinct { self.quiet_number(item, ty) } else { item };
+        self.operand(item, ty)
     }
 
     /// BIT_AND, BIT_OR and BIT_XOR: of byte strings a byte string, of anything else an integer. Error 3514 for long

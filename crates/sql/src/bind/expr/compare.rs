@@ -135,14 +135,23 @@ impl Binder<'_> {
         let Expr::Column(id) = column.expr else { return None };
         // An aggregate of the same query is no column that stores.
         self.columns.get(id).origin.as_ref()?;
-        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
+        constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
         let is_time = matches!(column.ty, SqlType::Time { .. });
         let is_stored = is_time || column.ty.is_temporal() && constant.ty.is_numeric();
         if !is_stored {
             return None;
         }
+        self.stored_constant(column, constant)
+    }
+
+    /// A constant next to a column of dates or times as the value that the column would store, whatever it is.
+    pub(super) fn stored_constant(&mut self, column: &Item, constant: &Item) -> Option<Item> {
+        let Expr::Column(id) = column.expr else { return None };
+        self.columns.get(id).origin.as_ref()?;
+        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
         let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
-        if stored.warns {
+        // What is lost in a column is a note for a statement that changes rows, and no error.
+        if stored.warns && !(self.changes_strictly && stored.value.is_some()) {
             let name = &self.columns.get(id).name;
             let shown = printable(value.to_text(constant.ty.fsp()).unwrap_or_default().as_bytes());
             let what = comparison::moment_name(column.ty);

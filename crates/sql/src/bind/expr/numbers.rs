@@ -1,8 +1,8 @@
 //! The number of an expression whose type is text.
 //!
-//! - **Made of other values**: MySQL asks each of the values of IF and CASE for its number (`Item_func_if::val_real` and
-//!   its kin), and a date that was moved by an interval for its own, so that it is 20010131 and not the number that its
-//!   text begins with.
+//! - **Made of other values**: MySQL asks each of the values of IF and CASE for its number (`Item_func_if::val_real`
+//!   and its kin), and a date that was moved by an interval for its own, so that it is 20010131 and not the number that
+//!   its text begins with.
 //! - **Warnings** depend on where a text comes from ([`NumberReading`]).
 
 use super::temporal::MOVED_TEXT_LENGTH;
@@ -23,8 +23,8 @@ struct Wanted {
 }
 
 impl Binder<'_> {
-    /// The value as a number of this type, if it is a text that a cast does not do: one that was made of other values, or
-    /// one that MySQL warns of in another way.
+    /// The value as a number of this type, if it is a text of which CAST makes another one: a text that was made of
+    /// other values, or one that MySQL warns of in another way.
     pub(in crate::bind) fn number_of_text(&self, item: &Item, ty: SqlType) -> Option<Item> {
         self.number_wanted(item, Wanted { ty, is_decimal: matches!(ty, SqlType::Decimal { .. }) })
     }
