@@ -58,7 +58,7 @@ impl Evaluator<'_> {
             _ => {}
         }
         if values.iter().any(Value::is_null) {
-            temporal::warn_of_start(function, &values, self.warn);
+            temporal::warn_beside_null(function, &values, self.warn);
             return Some(Ok(Value::Null));
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {

@@ -162,8 +162,14 @@ fn start(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> 
     }
 }
 
-/// The warnings of DATE_ADD and DATE_SUB with an interval that is NULL, which read the date all the same.
-pub(super) fn warn_of_start(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMut(CastWarning)) {
+/// The warnings of DATE_ADD and DATE_SUB with an interval that is NULL, which read the date all the same, and of
+/// DATEDIFF with a date that is NULL, which reads the other one.
+pub(super) fn warn_beside_null(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMut(CastWarning)) {
+    if let (ScalarFunction::DateDiff, [first, second, rest @ ..]) = (function, args) {
+        for date in [first, second].into_iter().filter(|date| !date.is_null()) {
+            day_of(date, modes(rest.first()), warn);
+        }
+    }
     if let [date, Value::Null, rest @ ..] = args
         && !date.is_null()
         && matches!(function, ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_))

@@ -54,8 +54,7 @@ pub fn fitted_double(x: f64, width: usize) -> (String, bool) {
     let has_room = plain_length <= width;
     // No digit would be left without an exponent.
     let needs_exponent = point <= 0 && width <= 2 - point && width >= 3 + exponent_digits;
-    let is_plain_better =
-        point <= width && (point >= -1 || point == -2 && (len > 1 || !needs_exponent)) && !needs_exponent;
+    let is_plain_better = (-2..=width).contains(&point) && !needs_exponent;
     let is_plain_usual = point > -PLAIN_DIGITS_MAX && (point <= PLAIN_DIGITS_MAX || len > point);
     let (text, fits) = match (has_room || is_plain_better) && (!has_room || is_plain_usual) {
         true => plain(magnitude, digits, width),

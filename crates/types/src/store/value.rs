@@ -91,7 +91,7 @@ fn store_double(value: &Value, length: u32, column: StoredType) -> Result<Value,
         return store_text(text.as_bytes(), column);
     }
     let (text, fits) = fitted_double(to_double(value).0, length as usize);
-    let stored = store_text(text[..text.len().min(length as usize)].as_bytes(), column);
+    let stored = store_text(&text.as_bytes()[..text.len().min(length as usize)], column);
     match (stored, fits) {
         (Ok(cut), false) => Err(Unfit::new(StoreFault::TooLong, cut)),
         (stored, _) => stored,
@@ -281,7 +281,7 @@ fn unfit_number(value: &Value, ty: SqlType, name: &'static str, date_modes: Date
         return Some(Unfit::new(StoreFault::BeyondTimes, Value::Time(instead)));
     }
     let zero = zero_date(ty)?;
-    if number < 0.0 || number > INTEGERS_END || number > 0.0 && number < 1.0 {
+    if number != 0.0 && !(1.0..=INTEGERS_END).contains(&number) {
         return Some(Unfit::new(StoreFault::NoSuchDate(name), zero));
     }
     // A fraction of a day is lost, which is more than a note.

@@ -173,8 +173,10 @@ impl Binder<'_> {
         for item in items {
             exprs.push(self.bits_of(bytes_as_number(item)));
         }
-        if is_null {
+        if is_null && !exprs.iter().any(Expr::has_subquery) {
+            // The other operand is not asked for.
             self.forget_conversions(warnings);
+            exprs.iter_mut().for_each(|expr| *expr = Expr::null(ty));
         }
         Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
     }

@@ -106,7 +106,12 @@ impl Binder<'_> {
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
             return Ok(self.extreme_date(function, items));
         }
-        let (args, model, shown) = self.unified(items, name)?;
+        let is_extreme_time = function != ScalarFunction::Coalesce && items.iter().any(|item| item.ty.is_temporal());
+        let digits = items.iter().map(|item| self.fraction_digits(item, true)).max();
+        let (args, mut model, shown) = self.unified(items, name)?;
+        if is_extreme_time && model.ty.is_text() {
+            model.decimals = digits;
+        }
         let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
         Ok(self.shown_as(item, shown))
     }
@@ -117,7 +122,9 @@ impl Binder<'_> {
         let moments = || items.iter().map(|item| item.ty).filter(|ty| ty.is_temporal());
         let shown = match moments().all(|ty| ty == SqlType::Date) {
             true => SqlType::Date,
-            false => SqlType::DateTime { fsp: moments().map(|ty| ty.fsp()).max().unwrap_or(0) },
+            false => {
+                SqlType::DateTime { fsp: items.iter().map(|item| self.fraction_digits(item, false)).max().unwrap_or(0) }
+            }
         };
         let ty = SqlType::DateTime { fsp: 6 };
         // A value that is no date is passed by.
@@ -129,7 +136,7 @@ impl Binder<'_> {
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);
         let extreme = self.convert(extreme, shown);
         let collation = self.default_collation();
-        self.convert_to_text(extreme, collation)
+        Item { decimals: Some(shown.fsp()), ..self.convert_to_text(extreme, collation) }
     }
 
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
@@ -150,7 +157,18 @@ impl Binder<'_> {
         if ty.collation().is_some() {
             model.derivation = derivation;
         }
-        Ok((items.into_iter().map(|i| self.operand(i, ty).expr).collect(), model, shown))
+        Ok((items.into_iter().map(|item| self.chosen(item, ty)).collect(), model, shown))
+    }
+}
+
+impl Binder<'_> {
+    /// One of several values as their type. A date or time that becomes a text is still known to be one: it has a number
+    /// of its own.
+    fn chosen(&mut self, item: Item, ty: SqlType) -> Expr {
+        match item.as_literal() {
+            Some(_) if item.ty.is_temporal() && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
+            _ => self.operand(item, ty).expr,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
 use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
 use muster_types::{
     Result, SqlError, SqlType, Value,
+    cast::{MomentRead, read_moment},
     temporal::{self, DateModes, FSP_MAX},
 };
 use sqlparser::ast::{self, DateTimeField};
@@ -95,9 +96,14 @@ impl Binder<'_> {
             },
             _ => self.convert(count, SqlType::BIGINT),
         };
-        if is_null {
-            self.forget_conversions(warnings);
-        }
+        // What is added to no date is not asked for.
+        let count = match (is_null || self.is_no_date(&start)) && !count.expr.has_subquery() {
+            true => {
+                self.forget_conversions(warnings);
+                Item::new(Expr::null(count.ty), count.ty)
+            }
+            false => count,
+        };
         let function = if subtract { ScalarFunction::DateSub(unit) } else { ScalarFunction::DateAdd(unit) };
         let modes = self.modes_beside(&start);
         let args = [start.expr, count.expr].into_iter().chain(modes).collect();
@@ -108,6 +114,13 @@ impl Binder<'_> {
             None => Item::new(call, ty),
         };
         Ok(if ty.is_text() { Item { derivation: Derivation::Literal, ..item } } else { item })
+    }
+
+    /// Returns true for a constant that DATE_ADD does not read as a date.
+    fn is_no_date(&self, start: &Item) -> bool {
+        let modes = self.env.session.date_modes();
+        let is_read = |value: &Value| read_moment(value, MomentRead::Day, modes, &mut |_| {}).is_some();
+        !start.ty.is_temporal() && start.as_literal().is_some_and(|value| !value.is_null() && !is_read(value))
     }
 
     pub fn extract(&mut self, field: &DateTimeField, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
