@@ -191,7 +191,10 @@ fn moved_by(
         Start::Time(t) => {
             let Some(by) = interval else { return Value::Null };
             let sum = i128::from(t) + by.micros;
-            return match i64::try_from(sum).ok().filter(|t| by.months == 0 && t.abs() <= TIME_MAX_MICROS) {
+            return match i64::try_from(sum)
+                .ok()
+                .filter(|t| by.months == 0 && t.unsigned_abs() <= TIME_MAX_MICROS as u64)
+            {
                 Some(t) => Value::Time(t),
                 None => overflow("time", warn),
             };

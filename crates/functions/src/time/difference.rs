@@ -77,7 +77,7 @@ fn added(call: &mut Call, value: &Value) -> Option<i64> {
 
 /// The TIME of so many microseconds; the end of the range of TIME, with warning 1292, for more.
 pub fn within_time(call: &mut Call, micros: i128) -> Value {
-    if let Some(t) = i64::try_from(micros).ok().filter(|t| t.abs() <= TIME_MAX_MICROS) {
+    if let Some(t) = i64::try_from(micros).ok().filter(|t| t.unsigned_abs() <= TIME_MAX_MICROS as u64) {
         return Value::Time(t);
     }
     let magnitude = i64::try_from(micros.abs()).unwrap_or(i64::MAX);

@@ -112,9 +112,7 @@ impl Binder<'_> {
                 self.columns.set_length(id, length);
                 let shape = self.extreme_shape(&call, ty);
                 self.columns.set_shape(id, shape);
-                if ty.is_temporal()
-                    || ty.is_text() && matches!(call.function, AggregateFunction::Min | AggregateFunction::Max)
-                {
+                if ty.is_temporal() || ty.is_text() && is_kept_text(&call) {
                     self.columns.set_chosen(id);
                 }
                 aggregates.calls.push((id, call));
@@ -299,6 +297,14 @@ impl Binder<'_> {
         let function = AggregateFunction::GroupConcat { separator, bytes_max, order };
         Ok(AggregateCall { function, args, distinct, ty })
     }
+}
+
+/// Returns true for MIN and MAX of a text that CREATE TABLE .. SELECT gives its own type. One that a function has made
+/// a CHAR becomes a VARCHAR.
+fn is_kept_text(call: &AggregateCall) -> bool {
+    let is_char = matches!(call.ty, SqlType::Text { kind: TextKind::Char, .. });
+    let is_column = matches!(call.args[..], [Expr::Column(_)]);
+    matches!(call.function, AggregateFunction::Min | AggregateFunction::Max) && (is_column || !is_char)
 }
 
 /// Digits behind the point that the result shows if it is a floating-point number.

@@ -162,11 +162,12 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
-    /// One of several values as their type. A date or time that becomes a text is still known to be one: it has a number
-    /// of its own.
+    /// One of several values as their type. A constant that becomes a text is still known for what it was: it has a
+    /// number of its own.
     fn chosen(&mut self, item: Item, ty: SqlType) -> Expr {
+        let is_no_text = item.ty.is_temporal() || item.ty.is_numeric() && item.decimals.is_none();
         match item.as_literal() {
-            Some(_) if item.ty.is_temporal() && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
+            Some(_) if is_no_text && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
             _ => self.operand(item, ty).expr,
         }
     }

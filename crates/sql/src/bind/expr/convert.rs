@@ -7,6 +7,7 @@ use crate::{
         Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
     },
 };
+use muster_algebra::Expr;
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
@@ -65,7 +66,12 @@ impl Binder<'_> {
                     _ => self.convert_to_text(item, collation),
                 };
                 item.derivation = Derivation::Implicit;
-                Ok(self.no_operand(item))
+                let item = self.no_operand(item);
+                // A column is one no longer, though its values are the same.
+                Ok(match &item.expr {
+                    Expr::Column(_) => Item { expr: Expr::Cast { arg: Box::new(item.expr), ty: item.ty }, ..item },
+                    _ => item,
+                })
             }
             (None, None) => Err(SqlError::syntax("CONVERT", 1)),
         }

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
 use muster_types::{
-    Result, SqlError, SqlType, Value,
+    Result, SqlError, SqlType, TextKind, Value,
     cast::{MomentRead, read_moment},
     temporal::{self, DateModes, FSP_MAX},
 };
@@ -86,7 +86,7 @@ impl Binder<'_> {
                 (self.convert(start, ty), ty)
             }
             SqlType::Time { fsp } => (start, SqlType::Time { fsp: fsp.max(digits) }),
-            _ => (start, SqlType::varchar(MOVED_TEXT_LENGTH, collation)),
+            _ => (start, SqlType::Text { kind: TextKind::Char, length: MOVED_TEXT_LENGTH, collation }),
         };
         let count = match unit {
             _ if !unit.parts().is_empty() => self.convert_to_text(count, collation),
