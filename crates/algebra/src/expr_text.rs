@@ -130,6 +130,10 @@ impl Printer<'_> {
                 }
                 text + " end)"
             }
+            // What an implicit conversion warns of is not shown.
+            Expr::Call { function: ScalarFunction::ReadNumber(_) | ScalarFunction::MomentNumber, args, ty } => {
+                format!("cast({} as {})", self.list(args), cast_name(*ty))
+            }
             Expr::Call { function, args, .. } => self.call(*function, args),
             Expr::Subquery(q) => subquery_text(&q.kind, "(select)".into(), self),
             Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
@@ -262,6 +266,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
+        ReadNumber(_) | MomentNumber => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",

@@ -119,8 +119,29 @@ impl SessionFunction {
 }
 
 listed! {
+    /// What MySQL says of a text that it reads as a number, which depends on where the text comes from.
+    NumberReading {
+        /// Nothing: a column of TEXT or BLOB, COALESCE, GREATEST, MIN and their kin (`Field_blob::val_real`).
+        Quiet,
+        /// As a decimal, a literal: warning 1292 for a text that goes on behind the number or has none.
+        Literal,
+        /// As a decimal, a column of CHAR or VARCHAR: warning 1366 for a text without a number, beside that of a
+        /// literal (`Field_varstring::val_decimal`).
+        Column,
+        /// As a decimal, what a function gives: warning 1366 only (`Item::val_decimal_from_string`).
+        Result,
+        /// As 64 bits: a negative integer has those of its complement, of which a cast would warn.
+        Bits,
+    }
+}
+
+listed! {
     /// Functions over the values of one row. Argument order is MySQL's.
     ScalarFunction {
+        /// `(text)`: the number that the text begins with, a cast but for its warnings.
+        ReadNumber(NumberReading),
+        /// `(text)`: the number of a date or time that DATE_ADD or ADDTIME have made a text: 20010131 of '2001-01-31'.
+        MomentNumber,
         /// `(text or number, modes)`: a cast to DATE or DATETIME where the session's modes of dates are not the default
         /// ones. Functions of dates have the same number as one more argument then.
         ReadDate,

@@ -38,7 +38,7 @@ pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
     SubqueryKind,
 };
-pub use function::{IntervalUnit, ScalarFunction, SessionFunction};
+pub use function::{IntervalUnit, NumberReading, ScalarFunction, SessionFunction};
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};

@@ -16,7 +16,9 @@ impl ScalarFunction {
         }
         matches!(
             self,
-            ReadDate
+            ReadNumber(_)
+                | MomentNumber
+                | ReadDate
                 | DateAdd(_)
                 | DateSub(_)
                 | Extract(_)

@@ -154,6 +154,9 @@ files! {
     as_mysql
     as_mysql_arguments
     as_mysql_comparisons
+    as_mysql_delimiters
+    as_mysql_numbers
+    as_mysql_writes
     autoinc
     charsets
     coercibility

@@ -1,6 +1,6 @@
 //! Functions: which arguments they look at, and what NULLs do to them.
 
-use super::{Evaluator, Outcome, compare, number, temporal, text, value};
+use super::{Evaluator, Outcome, compare, number, read_number, temporal, text, value};
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
@@ -19,12 +19,7 @@ impl Evaluator<'_> {
             ScalarFunction::Sleep | ScalarFunction::Benchmark | ScalarFunction::Session(_) => return None,
             ScalarFunction::LastInsertId => {
                 let value = value!(self.eval(args.first()?));
-                let id = match &value {
-                    Value::UInt(id) => *id,
-                    Value::Int(id) => *id as u64,
-                    _ => 0,
-                };
-                self.last_insert_id.as_mut()?(id);
+                self.last_insert_id.as_mut()?(insert_id(&value));
                 return Some(Ok(value));
             }
             ScalarFunction::Coalesce => {
@@ -63,6 +58,7 @@ impl Evaluator<'_> {
             _ => {}
         }
         if values.iter().any(Value::is_null) {
+            temporal::warn_beside_null(function, &values, self.warn);
             return Some(Ok(Value::Null));
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
@@ -71,6 +67,9 @@ impl Evaluator<'_> {
                 Some(i) => self.conform(values.swap_remove(i), types[i], ty),
                 None => Value::Null,
             }));
+        }
+        if let Some(number) = read_number::call(function, &values[0], ty, self.warn) {
+            return Some(Ok(number));
         }
         if let Err(e) = text::decode_others(function, &mut values) {
             return Some(Err(e));
@@ -119,6 +118,15 @@ impl Evaluator<'_> {
             &args[compared.clone()].iter().collect::<Vec<_>>(),
             &values[compared].iter().collect::<Vec<_>>(),
         )
+    }
+}
+
+/// The number that LAST_INSERT_ID() becomes.
+fn insert_id(value: &Value) -> u64 {
+    match value {
+        Value::UInt(id) => *id,
+        Value::Int(id) => *id as u64,
+        _ => 0,
     }
 }
 

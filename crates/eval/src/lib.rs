@@ -8,6 +8,7 @@
 //!   compare.rs     comparison, truth
 //!   arithmetic.rs  + - * / DIV %, unary minus
 //!   number.rs      rounding, logarithms, bits
+//!   read_number.rs numbers of texts, with the warnings of where they come from
 //!   bit_strings.rs bits of byte strings
 //!   text.rs        functions over text
 //!   checksum.rs    CRC32
@@ -25,6 +26,7 @@ pub mod compare;
 mod interval;
 mod library;
 pub mod number;
+pub mod read_number;
 pub mod temporal;
 pub mod text;
 

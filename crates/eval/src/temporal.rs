@@ -4,7 +4,8 @@ use super::interval::{Interval, interval};
 use muster_algebra::{IntervalUnit, ScalarFunction};
 use muster_functions::time::week::{self, WeekMode};
 use muster_types::{
-    CastWarning, ErrorCode, SqlType, Value, cast,
+    CastWarning, ErrorCode, SqlType, Value,
+    cast::{self, MomentRead, cast},
     temporal::{
         self, DateModes, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months,
         date_code, datetime_of, datetime_parts, days_in_month, has_zero_part,
@@ -21,7 +22,8 @@ pub(super) fn call(
     warn: &mut dyn FnMut(CastWarning),
 ) -> Option<Value> {
     use ScalarFunction::*;
-    let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| day_of(args.get(i)?, warn);
+    // Behind its arguments a function has the session's modes of dates, where they are not the default ones.
+    let day = |i: usize, of: usize, warn: &mut dyn FnMut(CastWarning)| day_of(args.get(i)?, modes(args.get(of)), warn);
     Some(match function {
         ReadDate => {
             let (value, warning) = cast::cast_dated(&args[0], ty, modes(args.get(1)));
@@ -36,21 +38,21 @@ pub(super) fn call(
             moved_by(start(&args[0], modes(args.get(2)), warn), back, unit, ty, warn)
         }
         Extract(unit) => extract(&args[0], unit, modes(args.get(1)), warn).map_or(Value::Null, Value::Int),
-        DayOfWeek => int(day(0, warn).map(|d| (week::weekday(d) as i64 + 1) % 7 + 1)),
-        Weekday => int(day(0, warn).map(|d| week::weekday(d) as i64)),
-        DayOfYear => int(day(0, warn).map(|d| week::day_of_year(d) as i64)),
+        DayOfWeek => int(day(0, 1, warn).map(|d| (week::weekday(d) as i64 + 1) % 7 + 1)),
+        Weekday => int(day(0, 1, warn).map(|d| week::weekday(d) as i64)),
+        DayOfYear => int(day(0, 1, warn).map(|d| week::day_of_year(d) as i64)),
         Week => {
             let mode = week_mode(args.get(1)?);
-            int(day(0, warn).map(|d| week::week(d, mode).1 as i64))
+            int(day(0, 2, warn).map(|d| week::week(d, mode).1 as i64))
         }
         YearWeek => {
             let mode = week_mode(args.get(1)?);
-            int(day(0, warn).map(|d| {
+            int(day(0, 2, warn).map(|d| {
                 let (year, week) = week::week(d, WeekMode { by_week_year: true, ..mode });
                 year as i64 * 100 + week as i64
             }))
         }
-        DateDiff => match (day(0, warn), day(1, warn)) {
+        DateDiff => match (day(0, 2, warn), day(1, 2, warn)) {
             (Some(a), Some(b)) => Value::Int(i64::from(a.0) - i64::from(b.0)),
             _ => Value::Null,
         },
@@ -99,11 +101,9 @@ fn modes(argument: Option<&Value>) -> DateModes {
 }
 
 /// The day of a value; `None` for a date with a part that is zero.
-fn day_of(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Days> {
-    match convert(value, SqlType::Date, warn) {
-        Value::Date(date) => (!has_zero_part(date)).then(|| Days::of_code(date)),
-        _ => None,
-    }
+fn day_of(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Option<Days> {
+    let (moment, _) = cast::read_moment(value, MomentRead::Day, modes, warn)?;
+    moment.date().map(Days::of_code)
 }
 
 /// The last day of the month that a value is in, whatever its day. NULL, with warning 1292, for a month that is zero.
@@ -131,13 +131,7 @@ fn datetime(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
 
 /// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
 fn moment(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
-    let Some(of) = cast::moment(value, "datetime", modes) else {
-        warn_incorrect(value, warn);
-        return None;
-    };
-    of.warning.into_iter().for_each(warn);
-    // A fraction that was rounded up can have made the time of day a whole day.
-    Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
+    cast::read_moment(value, MomentRead::Parts, modes, warn).map(|(moment, _)| moment)
 }
 
 /// The first argument of an addition of an interval.
@@ -155,20 +149,32 @@ fn start(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> 
         Value::Date(d) => (datetime_of(*d, 0), false),
         Value::DateTime(t) => (*t, true),
         other => {
-            let has_clock = cast::moment(other, "datetime", modes).is_some_and(|of| of.has_clock);
-            let Some(moment) = moment(other, modes, warn) else { return Start::None };
-            match moment.datetime().filter(|_| !moment.has_zero_part()) {
-                Some(datetime) => (datetime, has_clock),
-                None => {
-                    warn_incorrect(other, warn);
-                    return Start::None;
-                }
+            let read = cast::read_moment(other, MomentRead::Day, modes, warn);
+            match read.and_then(|(moment, has_clock)| Some((moment.datetime()?, has_clock))) {
+                Some(read) => read,
+                None => return Start::None,
             }
         }
     };
     match has_zero_part(datetime_parts(datetime).0) {
         true => Start::None,
         false => Start::DateTime(datetime, has_clock),
+    }
+}
+
+/// The warnings of DATE_ADD and DATE_SUB with an interval that is NULL, which read the date all the same, and of
+/// DATEDIFF with a date that is NULL, which reads the other one.
+pub(super) fn warn_beside_null(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMut(CastWarning)) {
+    if let (ScalarFunction::DateDiff, [first, second, rest @ ..]) = (function, args) {
+        for date in [first, second].into_iter().filter(|date| !date.is_null()) {
+            day_of(date, modes(rest.first()), warn);
+        }
+    }
+    if let [date, Value::Null, rest @ ..] = args
+        && !date.is_null()
+        && matches!(function, ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_))
+    {
+        start(date, modes(rest.first()), warn);
     }
 }
 
@@ -185,14 +191,17 @@ fn moved_by(
         Start::Time(t) => {
             let Some(by) = interval else { return Value::Null };
             let sum = i128::from(t) + by.micros;
-            return match i64::try_from(sum).ok().filter(|t| by.months == 0 && t.abs() <= TIME_MAX_MICROS) {
+            return match i64::try_from(sum)
+                .ok()
+                .filter(|t| by.months == 0 && t.unsigned_abs() <= TIME_MAX_MICROS as u64)
+            {
                 Some(t) => Value::Time(t),
                 None => overflow("time", warn),
             };
         }
         Start::DateTime(start, has_clock) => (start, has_clock),
     };
-    let Some(by) = interval else { return Value::Null };
+    let Some(by) = interval else { return overflow("date_add_interval", warn) };
     let Some(moved) = moved(start, by, unit) else { return overflow("datetime", warn) };
     let moved = match has_clock || !unit.keeps_dates() {
         true => Value::DateTime(moved),
@@ -241,7 +250,12 @@ fn extract(value: &Value, unit: IntervalUnit, modes: DateModes, warn: &mut dyn F
                 _ => i64::from(year),
             })
         }
-        Week => Some(week::week(day_of(value, warn)?, WeekMode::SUNDAY).1 as i64),
+        Week => match convert(value, SqlType::Date, warn) {
+            Value::Date(date) if !has_zero_part(date) => {
+                Some(week::week(Days::of_code(date), WeekMode::SUNDAY).1 as i64)
+            }
+            _ => None,
+        },
         _ => extract_clock(value, unit, warn),
     }
 }

@@ -22,8 +22,8 @@ use muster_types::{
     charset::Charset,
     sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
     store::{
-        StoreFault, StoredType, Unfit, decimal_max, decimal_max_256, is_negative_number, number, store_text, temporal,
-        text,
+        StoreFault, StoredType, Unfit, decimal_max, decimal_max_256, deprecated_delimiter, is_negative_number,
+        loses_part, number, store_text, temporal, text,
     },
     temporal::{ZERO_DATE, datetime_of},
 };
@@ -276,6 +276,7 @@ impl ColumnConverter<'_> {
                 let text = span.bytes(self.fields.chunk);
                 match parse(text) {
                     Ok(value) => {
+                        self.note(text, row, problems);
                         values.push(value);
                         nulls.append_non_null();
                     }
@@ -289,8 +290,13 @@ impl ColumnConverter<'_> {
                     }
                 }
             } else {
-                let instead = if span == Span::MISSING { default } else { None };
-                if instead.is_none() && !self.column.nullable {
+                let is_missing = span == Span::MISSING;
+                let instead = if is_missing { default } else { None };
+                if instead.is_none() && !self.column.nullable && is_missing && zero.is_some() {
+                    // The row was said to have no data for it.
+                    values.push(zero.unwrap_or_default());
+                    nulls.append_non_null();
+                } else if instead.is_none() && !self.column.nullable {
                     let add = if zero.is_none() { Problems::add_fatal } else { Problems::add };
                     add(problems, row, &self.column.name, NULL_FOR_NOT_NULL, b"");
                     values.push(zero.unwrap_or_default());
@@ -307,6 +313,33 @@ impl ColumnConverter<'_> {
             }
         }
         PrimitiveArray::new(ScalarBuffer::from(values), nulls.finish())
+    }
+
+    /// Notes what the column does not hold of a date, time or decimal that it stores, and deprecated delimiters.
+    #[inline]
+    fn note(&self, text: &[u8], row: usize, problems: &mut Problems) {
+        match (self.column.ty.stored_type(), text) {
+            // As nearly all are.
+            (SqlType::Date, [_, _, _, _, b'-', _, _, b'-', _, _]) => {}
+            (SqlType::Decimal { scale: 0, .. }, _) if text.iter().all(|b| *b != b'.') => {}
+            (SqlType::Decimal { scale, .. }, _)
+                if text.len().checked_sub(usize::from(scale) + 1).is_none_or(|at| text[at] == b'.') => {}
+            (SqlType::Decimal { .. } | SqlType::Date, _) => self.note_of_slow(text, row, problems),
+            (SqlType::Time { .. } | SqlType::DateTime { .. } | SqlType::Timestamp { .. }, _) => {
+                self.note_of_slow(text, row, problems);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_of_slow(&self, text: &[u8], row: usize, problems: &mut Problems) {
+        if let Some(delimiter) = deprecated_delimiter(self.column.ty, text) {
+            problems.note(row, &self.column.name, ProblemKind::Delimiter(delimiter), text);
+        }
+        let Ok(written) = std::str::from_utf8(text) else { return };
+        if loses_part(self.column.ty, &Value::Text(written.to_owned()), &Value::Null) {
+            problems.note(row, &self.column.name, ProblemKind::LostPart, text);
+        }
     }
 
     fn default_native<T: ArrowPrimitiveType>(&self) -> Option<T::Native> {
@@ -336,7 +369,12 @@ impl ColumnConverter<'_> {
                 let bytes = match text::fitted(value, kind, length) {
                     // Other character sets count bytes in their own way.
                     _ if self.charset() != Charset::Utf8mb4 => value,
-                    Ok(bytes) => bytes,
+                    Ok(bytes) => {
+                        if kind == TextKind::VarChar && bytes.len() < value.len() {
+                            problems.note(row, &self.column.name, ProblemKind::LostPart, value);
+                        }
+                        bytes
+                    }
                     Err(unfit) => self.cut(unfit, row, value, problems),
                 };
                 (make_view(bytes, 0, span.start), true)
@@ -382,7 +420,7 @@ impl ColumnConverter<'_> {
                         StoreFault::Incorrect(_) => &bytes[text::first_incorrect(bytes, charset)..],
                         _ => bytes,
                     };
-                    problems.add(row, &self.column.name, ProblemKind::Value(unfit.fault), shown);
+                    problems.add_cut(row, &self.column.name, unfit.fault, shown);
                     unfit.instead.unwrap_or_default()
                 })
             }));
@@ -393,7 +431,7 @@ impl ColumnConverter<'_> {
     /// The part of a text or byte string that is kept if it is too long.
     #[cold]
     fn cut<'b>(&self, unfit: Unfit<&'b [u8]>, row: usize, value: &[u8], problems: &mut Problems) -> &'b [u8] {
-        problems.add(row, &self.column.name, ProblemKind::Value(unfit.fault), value);
+        problems.add_cut(row, &self.column.name, unfit.fault, value);
         unfit.instead.unwrap_or_default()
     }
 
@@ -401,7 +439,9 @@ impl ColumnConverter<'_> {
     fn instead_of_text(&self, span: Span, default: Option<u128>, row: usize, problems: &mut Problems) -> (u128, bool) {
         let instead = if span == Span::MISSING { default } else { None };
         if instead.is_none() && !self.column.nullable {
-            problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
+            if span != Span::MISSING {
+                problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
+            }
             return (0, true);
         }
         (instead.unwrap_or(0), instead.is_some())
@@ -420,8 +460,10 @@ impl ColumnConverter<'_> {
                         builder.append_null();
                         continue;
                     }
-                    _ => {
-                        problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
+                    (is_missing, _) => {
+                        if !is_missing {
+                            problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
+                        }
                         b""
                     }
                 }

@@ -10,7 +10,7 @@
 use super::{
     convert::{Fields, Span, arrow_schema, constant, convert},
     format::{DelimitedFormat, DelimitedOptions, FieldTarget, no_default},
-    problem::{Problem, Problems},
+    problem::{Problem, Problems, Severity},
     tokenize::{first_line_end, tokenize, whole_records},
 };
 use arrow_array::{ArrayRef, RecordBatch};
@@ -64,15 +64,16 @@ struct Parsed {
 
 type Outcome = Result<Parsed>;
 
-/// Reads all of `source`; gives batches to `take` and (only when not strict) warnings to `warn`, in the file's order.
-/// Batches have all columns of the table, Arrow types as [`muster_types::SqlType`] documents.
+/// Reads all of `source`; gives batches to `take` and warnings (when strict only those of values that are stored) to
+/// `warn`, in the file's order. Batches have all columns of the table, Arrow types as [`muster_types::SqlType`]
+/// documents.
 ///
 /// Errors: what `take` returns; a malformed value (its MySQL number and words, with file, line and value behind them);
 /// I/O. Batches taken before the error are to be thrown away by the caller.
 pub fn read_delimited(
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
-    warn: &mut dyn FnMut(ErrorCode, String),
+    warn: &mut dyn FnMut(Severity, ErrorCode, String),
     take: &mut dyn FnMut(RecordBatch) -> Result<()>,
 ) -> Result<DelimitedSummary> {
     options.check()?;
@@ -129,7 +130,7 @@ fn take_warning(
 fn take_in_order(
     in_order: Receiver<Receiver<Outcome>>,
     options: &DelimitedOptions,
-    warn: &mut dyn FnMut(ErrorCode, String),
+    warn: &mut dyn FnMut(Severity, ErrorCode, String),
     take: &mut dyn FnMut(RecordBatch) -> Result<()>,
 ) -> Result<DelimitedSummary> {
     let mut summary = DelimitedSummary::default();
@@ -140,7 +141,9 @@ fn take_in_order(
         parsed.warnings.sort_by_key(|problem| problem.row);
         summary.warnings += parsed.warning_count;
         let before = summary.rows;
-        let mut warn_of = |problem: &Problem| warn(problem.code(), problem.message(before + problem.row as u64 + 1));
+        let mut warn_of = |problem: &Problem| {
+            warn(problem.severity(), problem.code(), problem.message(before + problem.row as u64 + 1))
+        };
         match parsed.batch {
             Ok(batch) => {
                 summary.rows += parsed.rows;

@@ -24,3 +24,4 @@ pub use arrow_ipc::read_arrow;
 pub use convert::arrow_schema;
 pub use delimited::{DelimitedSummary, read_delimited};
 pub use format::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, csv_header};
+pub use problem::Severity;

@@ -2,7 +2,9 @@
 
 use muster_types::{
     ErrorCode, SqlError,
+    cast::warning_of_delimiter,
     store::{StoreFault, text::printable},
+    temporal::DeprecatedDelimiter,
 };
 
 /// Warnings kept of one chunk; more are counted only.
@@ -14,6 +16,17 @@ pub(super) enum ProblemKind {
     Value(StoreFault),
     TooFewFields,
     TooManyFields,
+    /// A column does not hold a part of the value, which it stores all the same.
+    LostPart,
+    /// A delimiter of a date or time is deprecated.
+    Delimiter(DeprecatedDelimiter),
+}
+
+/// Whether SHOW WARNINGS has a problem as a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Note,
+    Warning,
 }
 
 impl ProblemKind {
@@ -43,6 +56,15 @@ impl Problem {
             ProblemKind::Value(fault) => fault.code(),
             ProblemKind::TooFewFields => ErrorCode::WarnTooFewRecords,
             ProblemKind::TooManyFields => ErrorCode::WarnTooManyRecords,
+            ProblemKind::LostPart => ErrorCode::DataTruncated,
+            ProblemKind::Delimiter(delimiter) => warning_of_delimiter("", delimiter, 1).code,
+        }
+    }
+
+    pub fn severity(&self) -> Severity {
+        match self.kind {
+            ProblemKind::LostPart => Severity::Note,
+            _ => Severity::Warning,
         }
     }
 
@@ -54,6 +76,8 @@ impl Problem {
             ProblemKind::TooManyFields => {
                 format!("Row {row} was truncated; it contained more data than there were input columns")
             }
+            ProblemKind::LostPart => StoreFault::Truncated.message(&self.column, &self.value, row),
+            ProblemKind::Delimiter(delimiter) => warning_of_delimiter(&self.value, delimiter, row).message,
         }
     }
 
@@ -99,6 +123,23 @@ impl Problems {
     #[cold]
     pub fn add_fatal(&mut self, row: usize, column: &str, kind: ProblemKind, value: &[u8]) {
         self.add_graded(row, column, kind, value, true)
+    }
+
+    /// Adds what is said of a value that is stored: never an error.
+    #[cold]
+    pub fn note(&mut self, row: usize, column: &str, kind: ProblemKind, value: &[u8]) {
+        self.warning_count += 1;
+        if self.warnings.len() < WARNINGS_MAX {
+            self.warnings.push(Problem { row, column: column.to_string(), kind, value: printable(value) });
+        }
+    }
+
+    /// Adds a text or byte string that was cut to what its column holds.
+    #[cold]
+    pub fn add_cut(&mut self, row: usize, column: &str, fault: StoreFault, value: &[u8]) {
+        // As a warning, a text that is too long is one that was cut.
+        let fault = if fault == StoreFault::TooLong && !self.strict { StoreFault::Truncated } else { fault };
+        self.add(row, column, ProblemKind::Value(fault), value);
     }
 
     fn add_graded(&mut self, row: usize, column: &str, kind: ProblemKind, value: &[u8], fatal: bool) {

@@ -72,7 +72,10 @@ fn plain(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut P
 
 fn end_row(rows: &mut RowSpans, fields: usize, stride: usize, problems: &mut Problems) {
     if fields < stride {
-        problems.add(rows.starts.len() - 1, "", ProblemKind::TooFewFields, b"");
+        // MySQL says it once for each.
+        for _ in fields..stride {
+            problems.add(rows.starts.len() - 1, "", ProblemKind::TooFewFields, b"");
+        }
         rows.spans.resize(rows.starts.len() * stride, Span::MISSING);
     }
 }

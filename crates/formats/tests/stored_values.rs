@@ -109,7 +109,7 @@ fn outcome(column: TargetColumn, field: &[u8], strict: bool) -> String {
     let result = read_delimited(
         &mut &line[..],
         &options,
-        &mut |code: ErrorCode, message| {
+        &mut |_, code: ErrorCode, message| {
             let _ = write!(told, "; {} {message}", code.number());
         },
         &mut |batch| {

@@ -32,10 +32,6 @@ pub enum Takes {
     Double,
     /// An integer, a decimal or a double: text is a double, a date a number such as 20081231.
     Number,
-    /// A datetime with the fractional seconds that the argument has.
-    DateTime,
-    /// A TIME with the fractional seconds that the argument has.
-    Time,
     /// One of these words, which the statement has without quotes and in any case; the function sees a text in upper
     /// case.
     Keyword(&'static [&'static str]),
@@ -55,8 +51,6 @@ pub enum Nullability {
 pub enum SessionValue {
     /// The session's time zone, as text that [`muster_types::time_zone::TimeZone::from_name`] reads.
     TimeZone,
-    /// `CURRENT_TIMESTAMP(6)`: the local time when the statement began.
-    Now,
     /// A system variable, by its name.
     Variable(&'static str),
     /// TRUE if the account may read files of the server.

@@ -74,8 +74,6 @@ impl Typing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultType {
     Of(SqlType),
-    /// A double that shows this many digits behind the point.
-    DoubleOf(u8),
     /// At most this many characters under the collation of the text arguments, which also says how strong it is next
     /// to others.
     Text(u64),

@@ -6,7 +6,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/engine/src/session/dispatch.rs", "run", 88),
     ("crates/engine/src/variables/values.rs", "check", 73),
     ("crates/engine/src/virtual_tables/show/tables.rs", "listing", 93),
-    ("crates/eval/src/call.rs", "call", 80),
+    ("crates/eval/src/call.rs", "call", 79),
     ("crates/eval/src/text.rs", "call", 78),
     ("crates/exec/src/lower/lookup.rs", "lookup_join", 75),
     ("crates/explain/src/traditional.rs", "values", 74),

@@ -15,8 +15,8 @@ mod number;
 mod temporal;
 mod text;
 
-pub use number::{decimal_prefix, double_prefix, int_range, integer_prefix, to_double};
-pub use temporal::{MomentOfValue, moment};
+pub use number::{decimal_prefix, double_prefix, has_number, int_range, integer_prefix, to_double};
+pub use temporal::{MomentOfValue, MomentRead, deprecation, moment, read_moment, warning_of_delimiter};
 
 use crate::{
     ErrorCode, SqlType, Value,
@@ -48,16 +48,49 @@ impl CastWarning {
     }
 }
 
+/// The warnings of a conversion: that of the value, and behind it one of a delimiter that is deprecated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CastWarnings {
+    of_value: Option<CastWarning>,
+    of_delimiter: Option<CastWarning>,
+}
+
+impl CastWarnings {
+    /// The warning of a value that was lost in part or as a whole.
+    pub fn of_value(self) -> Option<CastWarning> {
+        self.of_value
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.of_value.is_none() && self.of_delimiter.is_none()
+    }
+}
+
+impl From<Option<CastWarning>> for CastWarnings {
+    fn from(of_value: Option<CastWarning>) -> CastWarnings {
+        CastWarnings { of_value, of_delimiter: None }
+    }
+}
+
+impl IntoIterator for CastWarnings {
+    type Item = CastWarning;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<CastWarning>, std::option::IntoIter<CastWarning>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.of_value.into_iter().chain(self.of_delimiter)
+    }
+}
+
 /// The value with type `to`. NULL stays NULL. Datetimes and times turn into text with six digits of fraction if they
 /// have any; [`cast_from`] knows better.
-pub fn cast(value: &Value, to: SqlType) -> (Value, Option<CastWarning>) {
+pub fn cast(value: &Value, to: SqlType) -> (Value, CastWarnings) {
     cast_from(value, None, to)
 }
 
 /// Casts as [`cast`] does, for a value of type `from`: its `fsp` decides how many fractional digits a text gets.
-pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, Option<CastWarning>) {
+pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, CastWarnings) {
     if value.is_null() {
-        return (Value::Null, None);
+        return (Value::Null, CastWarnings::default());
     }
     if let Some(from @ (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. })) = from
         && !to.is_numeric()
@@ -70,9 +103,9 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
     {
         return cast_from(&Value::Text(number.filled(value.to_text(0).unwrap_or_default())), None, to);
     }
-    match to {
+    let (value, warning) = match to {
         SqlType::Null => (Value::Null, None),
-        SqlType::Unsigned(number) => cast_from(value, from, number.plain()),
+        SqlType::Unsigned(number) => return cast_from(value, from, number.plain()),
         SqlType::Bool => {
             let (x, warning) = to_double(value);
             (Value::Bool(x != 0.0), warning)
@@ -88,20 +121,23 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
             let (x, warning) = to_double(value);
             (Value::Double(x), warning)
         }
-        SqlType::Date => temporal::to_date(value, DateModes::DEFAULT),
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => temporal::to_datetime(value, fsp, DateModes::DEFAULT),
-        SqlType::Time { fsp } => temporal::to_time(value, fsp),
+        SqlType::Date => return temporal::to_date(value, DateModes::DEFAULT),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
+            return temporal::to_datetime(value, fsp, DateModes::DEFAULT);
+        }
+        SqlType::Time { fsp } => return temporal::to_time(value, fsp),
         SqlType::Text { length, collation, .. } => text::to_text(value, from, length, collation),
         SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
         SqlType::Year => temporal::to_year(value),
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => (stored(value, from, to), None),
-    }
+    };
+    (value, warning.into())
 }
 
 /// Casts to a date or datetime as [`cast`] does, where `sql_mode` may differ from its default.
-pub fn cast_dated(value: &Value, to: SqlType, modes: DateModes) -> (Value, Option<CastWarning>) {
+pub fn cast_dated(value: &Value, to: SqlType, modes: DateModes) -> (Value, CastWarnings) {
     match (value, to) {
-        (Value::Null, _) => (Value::Null, None),
+        (Value::Null, _) => (Value::Null, CastWarnings::default()),
         (_, SqlType::Date) => temporal::to_date(value, modes),
         (_, SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) => temporal::to_datetime(value, fsp, modes),
         _ => cast(value, to),

@@ -17,7 +17,8 @@ fn int(width: IntWidth, unsigned: bool) -> SqlType {
 #[track_caller]
 fn check(value: Value, to: SqlType, want: Value, warning: Option<u16>) {
     let (got, w) = cast(&value, to);
-    assert_eq!((&got, w.as_ref().map(|w| w.code.number())), (&want, warning), "{value} to {to}: {w:?}");
+    let told = w.clone().into_iter().next().map(|w| w.code.number());
+    assert_eq!((&got, told), (&want, warning), "{value} to {to}: {w:?}");
     if let (Value::Decimal(a), Value::Decimal(b)) = (&got, &want) {
         assert_eq!(a.scale, b.scale);
     }
@@ -211,7 +212,7 @@ fn everything_casts_to_everything() {
         for ty in types {
             let (once, _) = cast(value, ty);
             let (twice, warning) = cast(&once, ty);
-            assert_eq!((&twice, &warning), (&once, &None), "{value} to {ty}");
+            assert_eq!((&twice, warning.is_empty()), (&once, true), "{value} to {ty}");
         }
     }
 }

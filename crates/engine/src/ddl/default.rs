@@ -18,7 +18,7 @@ pub fn convert(value: &Value, column: StoredType, is_strict: bool) -> Option<(Va
         Err(unfit) => unfit,
     };
     let zeros_allowed = DateModes { no_zero_date: false, no_zero_in_date: false, ..column.date_modes };
-    let has_zero_part = moment(value, "date", zeros_allowed).is_some_and(|of| of.moment.has_zero_part());
+    let has_zero_part = moment(value, zeros_allowed).is_some_and(|of| of.moment.has_zero_part());
     let becomes_zero = !is_strict && has_zero_part && matches!(unfit.fault, StoreFault::NoSuchDate(_));
     unfit.instead.filter(|_| becomes_zero).map(|zero| (zero, Some(unfit.fault.as_warning())))
 }

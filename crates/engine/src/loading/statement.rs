@@ -12,7 +12,9 @@ use crate::{
 };
 use arrow_array::RecordBatch;
 use muster_algebra::DefaultValue;
-use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
+use muster_formats::{
+    DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
+};
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::DuplicatePolicy;
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value};
@@ -110,7 +112,11 @@ pub(super) fn read(
     options: &DelimitedOptions,
     push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<DelimitedSummary> {
-    read_delimited(source, options, &mut |code, message| context.warn(code, message), &mut |batch| push(&batch))
+    let mut tell = |severity, code, message| match severity {
+        Severity::Note => context.note(code, message),
+        Severity::Warning => context.warn(code, message),
+    };
+    read_delimited(source, options, &mut tell, &mut |batch| push(&batch))
 }
 
 /// The columns of a table with what rows get that lack them.

@@ -61,7 +61,7 @@ fn as_binary(call: &mut Call, args: &[Value], length: usize) -> Result<Value> {
             &args[0],
             SqlType::Bytes { kind: muster_types::BytesKind::Binary, length: length as u32 },
         );
-        match warning {
+        match warning.of_value() {
             Some(warning) => (call.warnings)(warning),
             None => call.warn(ErrorCode::TruncatedWrongValue, format!("Truncated incorrect BINARY({length}) value")),
         }

@@ -77,7 +77,7 @@ fn added(call: &mut Call, value: &Value) -> Option<i64> {
 
 /// The TIME of so many microseconds; the end of the range of TIME, with warning 1292, for more.
 pub fn within_time(call: &mut Call, micros: i128) -> Value {
-    if let Some(t) = i64::try_from(micros).ok().filter(|t| t.abs() <= TIME_MAX_MICROS) {
+    if let Some(t) = i64::try_from(micros).ok().filter(|t| t.unsigned_abs() <= TIME_MAX_MICROS as u64) {
         return Value::Time(t);
     }
     let magnitude = i64::try_from(micros.abs()).unwrap_or(i64::MAX);
@@ -133,7 +133,7 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
-    let has_clock = |value: &Value| cast::moment(value, "datetime", call.date_modes()).is_some_and(|of| of.has_clock);
+    let has_clock = |value: &Value| cast::moment(value, call.date_modes()).is_some_and(|of| of.has_clock);
     let are_alike = match dated {
         true => has_clock(first) == has_clock(second),
         false => matches!(a, TimeOrMoment::Time(_)) == matches!(b, TimeOrMoment::Time(_)),

@@ -2,7 +2,8 @@
 
 use crate::Call;
 use muster_types::{
-    Decimal, ErrorCode, SqlType, Value, cast,
+    Decimal, ErrorCode, SqlType, Value,
+    cast::{self, MomentRead},
     temporal::{self, Days, MICROS_PER_DAY, Moment, ZERO_DATE},
 };
 
@@ -66,13 +67,8 @@ pub fn date_of_number(day_number: i64) -> Option<i32> {
 
 /// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
 pub fn moment(call: &mut Call, value: &Value) -> Option<Moment> {
-    let Some(of) = cast::moment(value, "datetime", call.date_modes()) else {
-        warn_incorrect(call, value);
-        return None;
-    };
-    of.warning.into_iter().for_each(|warning| (call.warnings)(warning));
-    // A fraction that was rounded up can have made the time of day a whole day.
-    Some(of.moment.datetime().map_or(of.moment, Moment::of_datetime))
+    let modes = call.date_modes();
+    cast::read_moment(value, MomentRead::Parts, modes, call.warnings).map(|(moment, _)| moment)
 }
 
 /// Returns true for a value that is a date by its type. Functions do not warn of one that the calendar does not have.
@@ -83,20 +79,8 @@ pub fn is_dated(value: &Value) -> bool {
 /// The moment that a value means, on a day that can be counted; `None` for anything else, with warning 1292 for a text
 /// or number.
 pub fn whole_moment(call: &mut Call, value: &Value) -> Option<Moment> {
-    let moment = moment(call, value)?;
-    if moment.has_zero_part() {
-        if !is_dated(value) {
-            warn_incorrect(call, value);
-        }
-        return None;
-    }
-    Some(moment)
-}
-
-/// Warning 1292 for what is no datetime.
-fn warn_incorrect(call: &mut Call, value: &Value) {
-    let text = value.to_text(6).unwrap_or_default();
-    call.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect datetime value: '{text}'"));
+    let modes = call.date_modes();
+    cast::read_moment(value, MomentRead::Day, modes, call.warnings).map(|(moment, _)| moment)
 }
 
 /// A TIME in microseconds, with the warnings of a cast.
@@ -133,9 +117,7 @@ pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
 pub fn seconds(call: &mut Call, value: &Value) -> Option<Decimal> {
     let ty = SqlType::decimal(muster_types::decimal::NARROW_DIGITS_MAX, SECONDS_SCALE.into());
     let (value, warning) = muster_types::cast(value, ty);
-    if let Some(warning) = warning.filter(|w| w.code == ErrorCode::TruncatedWrongValue) {
-        (call.warnings)(warning);
-    }
+    warning.into_iter().filter(|w| w.code == ErrorCode::TruncatedWrongValue).for_each(|w| (call.warnings)(w));
     match value {
         Value::Decimal(seconds) => Some(seconds),
         _ => None,

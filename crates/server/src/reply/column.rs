@@ -39,6 +39,7 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
         match ty {
             SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
             SqlType::Double => shape.length = computed_double_length(column.decimals),
+            SqlType::Year => shape.flags = ColumnFlags::empty(),
             SqlType::Text { .. } | SqlType::Bytes { .. } => {
                 computed_string(&ty, &mut shape);
                 shape.decimals = column.decimals.unwrap_or(FLOATING_DECIMALS);

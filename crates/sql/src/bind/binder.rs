@@ -4,7 +4,7 @@ use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
     scope::FromClause, star::Star,
 };
-use crate::typing::{Derivation, Item, collation, length, text_type};
+use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
@@ -53,6 +53,8 @@ pub(crate) struct Binder<'a> {
     /// Asks the next SELECT that is bound for the columns of its FROM clause, unless it groups their rows.
     pub wants_from: bool,
     pub from: Option<FromClause>,
+    /// The columns of aggregates that have been bound.
+    pub aggregated_columns: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
 }
@@ -125,6 +127,7 @@ impl<'a> Binder<'a> {
             changes_strictly: false,
             wants_from: false,
             from: None,
+            aggregated_columns: HashSet::new(),
             inserted_row: None,
         }
     }
@@ -148,6 +151,23 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// Takes back the warnings of conversions that came since there were `count` warnings: of constants that the
+    /// statement does not need.
+    pub fn forget_conversions(&mut self, count: usize) {
+        let kept = self.warnings.split_off(count.min(self.warnings.len()));
+        let is_of_conversion = |warning: &SqlError| {
+            matches!(
+                warning.code,
+                ErrorCode::TruncatedWrongValue
+                    | ErrorCode::TruncatedWrongValueForField
+                    | ErrorCode::OutOfRange
+                    | ErrorCode::DeprecatedDelimiter
+                    | ErrorCode::SuperfluousDelimiter
+            )
+        };
+        self.warnings.extend(kept.into_iter().filter(|warning| !is_of_conversion(warning)));
+    }
+
     /// The collation of literals and of numbers made text.
     pub fn default_collation(&self) -> Collation {
         self.env.session.default_collation()
@@ -158,12 +178,28 @@ impl<'a> Binder<'a> {
         Item { decimals: self.columns.get(id).decimals, ..as_operand(item) }
     }
 
-    /// The value as type `ty`: literals at once, all else by a cast.
+    /// The value as type `ty`, where MySQL asks it for a value of that type: a number that a text stands for need not
+    /// be the one that CAST reads, and a quotient has all its digits.
     pub fn convert(&mut self, item: Item, ty: SqlType) -> Item {
-        let item = match (item.ty, ty) {
-            (SqlType::Time { .. }, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
-                self.dated(item)
+        if ty.is_numeric() && item.ty != ty {
+            if let Some(number) = self.number_of_text(&item, ty) {
+                return number;
             }
+            if !matches!(ty, SqlType::Decimal { .. }) {
+                let item = item.unrounded(KEPT_DIGITS);
+                return self.cast_to(item, ty);
+            }
+        }
+        self.cast_to(item, ty)
+    }
+
+    /// The value as type `ty`: literals at once, all else by a cast.
+    pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
+        let item = match (item.ty, ty) {
+            (
+                SqlType::Time { .. },
+                SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Year,
+            ) => self.dated(item),
             _ => item,
         };
         if item.ty == ty {
@@ -176,8 +212,11 @@ impl<'a> Binder<'a> {
         let item = match (item.decimals, ty.is_numeric()) {
             (_, true) => bytes_as_number(item),
             // As text it has the digits that it shows.
-            (Some(decimals), false) => self.convert(item, SqlType::decimal(LONGEST_DECIMAL, decimals as u32)),
-            (None, false) => item,
+            (Some(decimals), false) if matches!(item.ty, SqlType::Float | SqlType::Double) => {
+                self.convert(item, SqlType::decimal(LONGEST_DECIMAL, decimals as u32))
+            }
+            (None, false) if ty == SqlType::Year => bytes_as_number(item),
+            (_, false) => item,
         };
         let is_float = |ty| matches!(ty, SqlType::Float | SqlType::Double);
         let decimals = item.decimals.filter(|_| is_float(ty));
@@ -189,11 +228,14 @@ impl<'a> Binder<'a> {
         };
         let expr = match item.expr {
             Expr::Literal { value, ty: from } => {
+                let value_before = value;
                 let (value, warning) = match reads_date(from, ty) {
-                    true => cast_dated(&value, ty, self.env.session.date_modes()),
-                    false => cast_from(&value, Some(from), ty),
+                    true => cast_dated(&value_before, ty, self.env.session.date_modes()),
+                    false => cast_from(&value_before, Some(from), ty),
                 };
-                if let Some(w) = warning {
+                // Of a constant that is too large for an integer MySQL says nothing.
+                let is_told = !(ty.is_integer() && matches!(value_before, Value::Double(_) | Value::Float(_)));
+                for w in warning.into_iter().filter(|_| is_told) {
                     self.warn(w.code, w.message);
                 }
                 Expr::Literal { value, ty }
@@ -289,6 +331,8 @@ impl<'a> Binder<'a> {
                 | ScalarFunction::Locate
                 | ScalarFunction::Crc32
                 | ScalarFunction::Ceil
+                | ScalarFunction::ReadNumber(_)
+                | ScalarFunction::MomentNumber
                 | ScalarFunction::Floor => any(args.iter().collect()),
                 // Next to a date a text may be none.
                 ScalarFunction::Greatest | ScalarFunction::Least => {

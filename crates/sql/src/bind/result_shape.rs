@@ -23,6 +23,8 @@ const DATABASE: u32 = 34;
 const CHARSET: u32 = 64;
 /// Characters of a system variable that is a text.
 const VARIABLE: u32 = 21_845;
+/// Characters of a computed year.
+const YEAR: u32 = 5;
 /// Bytes of a user variable that is NULL.
 const USER_VARIABLE: u32 = 65_532;
 /// Bytes of the longest text that is declared as MEDIUMTEXT.
@@ -89,7 +91,8 @@ impl Binder<'_> {
             },
             E::Identifier(name) => self.variable(&[name], item),
             E::CompoundIdentifier(names) => self.variable(&names.iter().collect::<Vec<_>>(), item),
-            E::Cast { .. } | E::Convert { .. } => cast(item),
+            E::Cast { data_type, .. } | E::Convert { data_type: Some(data_type), .. } => cast(item, data_type),
+            E::Convert { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
             E::Collate { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
             E::Trim { .. } | E::Extract { .. } => nullable(),
             E::Substring { substring_from, substring_for, .. } => {
@@ -342,8 +345,11 @@ fn literal(value: &ast::Value, item: &Item) -> ResultShape {
 }
 
 /// The shape of CAST and CONVERT.
-fn cast(item: &Item) -> ResultShape {
+fn cast(item: &Item, to: &DataType) -> ResultShape {
     match item.ty {
+        _ if matches!(to, DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year")) => {
+            ResultShape { ty: Some(SqlType::Year), length: Some(YEAR), ..nullable() }
+        }
         SqlType::Int { .. } => of_length(INTEGER),
         SqlType::Float => of_length(COMPUTED_DOUBLE),
         SqlType::Bytes { kind: BytesKind::Binary, length } => {

@@ -184,14 +184,14 @@ impl Dialect for MusterDialect {
             }
         }
         let (token, next) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
-        let operator = match (&token.token, &next.token) {
-            (Token::ExclamationMark, _) => UnaryOperator::BangNot,
-            (Token::Minus, _) => UnaryOperator::Minus,
-            (Token::Plus, _) => UnaryOperator::Plus,
-            (Token::Tilde, _) => UnaryOperator::BitwiseNot,
+        let (operator, precedence) = match (&token.token, &next.token) {
+            (Token::ExclamationMark, _) => (UnaryOperator::BangNot, BANG),
+            (Token::Minus, _) => (UnaryOperator::Minus, UNARY),
+            (Token::Plus, _) => (UnaryOperator::Plus, UNARY),
+            (Token::Tilde, _) => (UnaryOperator::BitwiseNot, UNARY),
             (Token::Word(w), _) if w.keyword == Keyword::NOT && self.modes.has(SqlModes::HIGH_NOT_PRECEDENCE) => {
                 self.syntax.note_negation(next_token(parser));
-                UnaryOperator::BangNot
+                (UnaryOperator::Not, BANG)
             }
             (Token::Word(w), _) if is_word(w, "CAST") && self.modes.has(SqlModes::REAL_AS_FLOAT) => {
                 return (next.token == Token::LParen).then(|| cast_with_float(parser, &self.syntax));
@@ -200,7 +200,6 @@ impl Dialect for MusterDialect {
             _ => return None,
         };
         parser.advance_token();
-        let precedence = if operator == UnaryOperator::BangNot { BANG } else { UNARY };
         // Operators of one level nest: `- - 1`.
         let arg = parser.parse_subexpr(precedence);
         Some(arg.map(|expr| Expr::UnaryOp { op: operator, expr: Box::new(expr) }))

@@ -113,7 +113,7 @@ pub(crate) fn stored_constant(value: &Value, ty: SqlType, modes: DateModes) -> S
 const REFUSED: StoredConstant = StoredConstant { value: None, warns: true };
 
 fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
-    let Some(of) = cast::moment(value, "datetime", modes).filter(|of| modes.keep(&of.moment)) else { return REFUSED };
+    let Some(of) = cast::moment(value, modes).filter(|of| modes.keep(&of.moment)) else { return REFUSED };
     let has_fraction = match value {
         Value::Decimal(d) => d.rescale(0).is_none_or(|whole| whole != *d),
         Value::Double(x) => x.fract() != 0.0,
@@ -147,7 +147,7 @@ fn stored_time(value: &Value, fsp: u8) -> StoredConstant {
         number => {
             let is_datetime = cast::to_double(number).0.abs() >= DATETIME_NUMBER_MIN;
             return match cast::cast(number, SqlType::Time { fsp: FSP_MAX }) {
-                (Value::Time(t), None) => stored(t, is_datetime),
+                (Value::Time(t), warnings) if warnings.is_empty() => stored(t, is_datetime),
                 _ => REFUSED,
             };
         }

@@ -91,6 +91,7 @@ impl Item {
         match self.ty {
             SqlType::Float | SqlType::Double => self.decimals,
             SqlType::Null => Some(0),
+            SqlType::Bytes { .. } if self.hexadecimal => Some(0),
             ty => ty.decimal_digits().map(|(_, scale)| scale),
         }
     }

@@ -1,7 +1,7 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
 use super::{Derivation, Item, bytes_of_length, collation, display_length, text_of_length};
-use muster_types::{Collation, IntWidth, Result, SqlType, TextKind, Value};
+use muster_types::{Collation, IntWidth, Result, SqlType, TextKind};
 
 /// The operation whose columns must have one collation.
 pub(crate) const UNION: &str = "UNION";
@@ -84,8 +84,8 @@ fn numeric(items: &[&Item]) -> SqlType {
     integer(items)
 }
 
-/// The widest of several integers; a wider one if there are both signs and an unsigned one is as wide, for which a
-/// literal that is not negative does not count (MySQL: `Item::aggregate_type`).
+/// The widest of several integers; a wider one if there are both signs and an unsigned one is as wide (MySQL:
+/// `Item::aggregate_type`).
 fn integer(items: &[&Item]) -> SqlType {
     let of = |item: &Item| match item.ty {
         SqlType::Int { width, unsigned } => (width, unsigned),
@@ -96,7 +96,7 @@ fn integer(items: &[&Item]) -> SqlType {
     if items.iter().all(|item| !is_unsigned(item)) {
         return SqlType::Int { width, unsigned: false };
     }
-    if items.iter().all(|item| is_unsigned(item) || width == IntWidth::Big && is_natural(item)) {
+    if items.iter().all(|item| is_unsigned(item)) {
         return SqlType::Int { width, unsigned: true };
     }
     let unsigned = items.iter().any(|item| of(item) == (width, true));
@@ -109,10 +109,6 @@ fn integer(items: &[&Item]) -> SqlType {
         IntWidth::Big => return SqlType::decimal(20, 0),
     };
     SqlType::Int { width, unsigned: false }
-}
-
-fn is_natural(item: &Item) -> bool {
-    matches!(item.as_literal(), Some(Value::Int(0..)))
 }
 
 fn temporal(items: &[&Item]) -> SqlType {

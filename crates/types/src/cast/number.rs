@@ -110,6 +110,12 @@ fn largest(digits: u32) -> i256 {
     pow10_256(digits).map_or(i256::MAX, |power| power.wrapping_sub(i256::ONE))
 }
 
+/// Returns true if a text begins with a number, be it one of a fraction alone.
+pub fn has_number(text: &str) -> bool {
+    let p = split(text, true);
+    !p.whole.is_empty() || !p.fraction.is_empty()
+}
+
 /// The double a text begins with, and whether it is the whole text.
 pub fn double_prefix(text: &str) -> (f64, bool) {
     let p = split(text, true);
@@ -132,8 +138,9 @@ pub fn to_double(value: &Value) -> (f64, Option<CastWarning>) {
         Value::Text(_) | Value::Bytes(_) => {
             let text = value.to_text(6).unwrap_or_default();
             let (x, clean) = double_prefix(&text);
-            // The empty text is 0 without a warning.
-            return (x, if clean || text.is_empty() { None } else { CastWarning::truncated("DOUBLE", &text) });
+            // A blank text is 0 without a warning.
+            let is_silent = clean || text.trim_end().is_empty();
+            return (x, if is_silent { None } else { CastWarning::truncated("DOUBLE", &text) });
         }
     };
     (x, None)
@@ -221,6 +228,10 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
         warning = CastWarning::truncated("INTEGER", &text());
     }
     let (min, max) = int_range(width, unsigned);
+    let is_double = matches!(value, Value::Float(_) | Value::Double(_));
+    let is_exact_or_double = is_double || matches!(value, Value::Decimal(_));
+    // What a double can be of integers is a signed one.
+    let max = if is_double && width == IntWidth::Big { max.min(i64::MAX.into()) } else { max };
     let fitted = if (min..=max).contains(&n) {
         n
     } else if width == IntWidth::Big && is_complement(value, n, unsigned) {
@@ -234,12 +245,13 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
         if unsigned { n as i64 as u64 as i128 } else { n as u64 as i64 as i128 }
     } else {
         warning = match width {
+            IntWidth::Big if matches!(value, Value::Decimal(_)) => CastWarning::truncated("DECIMAL", &text()),
             IntWidth::Big => CastWarning::truncated("INTEGER", &text()),
             _ => CastWarning::out_of_range(),
         };
         match value {
-            // A decimal is a signed integer first, whose bits are taken.
-            Value::Decimal(_) if width == IntWidth::Big && unsigned && n < 0 => i64::MIN as u64 as i128,
+            // A decimal or a double is a signed integer first, whose bits are taken.
+            _ if is_exact_or_double && width == IntWidth::Big && unsigned && n < 0 => i64::MIN as u64 as i128,
             _ => n.clamp(min, max),
         }
     };

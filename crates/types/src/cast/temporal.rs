@@ -1,20 +1,47 @@
 //! Conversion to dates and times.
 
-use super::{CastWarning, number::to_decimal};
+use super::{CastWarning, CastWarnings, number::to_decimal};
 use crate::{
     ErrorCode, SqlType, Value,
     decimal::{NARROW_DIGITS_MAX, div_round},
     store::{self, StoreFault, StoredType, Unfit},
     temporal::{
-        DateModes, Days, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, date_code, datetime_of,
-        moment_from_number, read_datetime, read_time, round_datetime, round_fraction, rounds_beyond_zero_part,
-        time_from_number,
+        DateModes, Days, DeprecatedDelimiter, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, blank_in_front,
+        date_code, datetime_of, moment_from_number, read_datetime, read_time, round_datetime, round_fraction,
+        rounds_beyond_zero_part, time_from_number,
     },
 };
 
-fn incorrect(what: &str, value: &Value) -> (Value, Option<CastWarning>) {
-    let text = value.to_text(6).unwrap_or_default();
-    (Value::Null, CastWarning::new(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{text}'")))
+/// NULL, with warning 1292 of what is no date.
+fn incorrect(value: &Value) -> (Value, CastWarnings) {
+    (Value::Null, Some(incorrect_datetime(value)).into())
+}
+
+/// Warning 1292 of what is no date or datetime.
+fn incorrect_datetime(value: &Value) -> CastWarning {
+    let message = format!("Incorrect datetime value: '{}'", value.to_text(6).unwrap_or_default());
+    CastWarning { code: ErrorCode::TruncatedWrongValue, message }
+}
+
+/// The warnings of a text that a moment or time was read from: `what` is there, and something else behind it if
+/// `is_cut`.
+fn warnings_of_text(text: &str, what: &str, is_cut: bool, deprecated: Option<DeprecatedDelimiter>) -> CastWarnings {
+    let of_value = if is_cut { CastWarning::truncated(what, text) } else { None };
+    CastWarnings { of_value, of_delimiter: deprecated.map(|d| warning_of_delimiter(text, d, 1)) }
+}
+
+/// Warning 4095 or 4096. Where expressions are computed, rows are not counted: each is the first.
+pub fn warning_of_delimiter(text: &str, delimiter: DeprecatedDelimiter, row: u64) -> CastWarning {
+    let code = match delimiter.usual {
+        Some(_) => ErrorCode::DeprecatedDelimiter,
+        None => ErrorCode::SuperfluousDelimiter,
+    };
+    CastWarning { code, message: delimiter.message(text, row) }
+}
+
+/// Warning 4095 or 4096 of a text that is a date or datetime.
+pub fn deprecation(text: &str) -> Option<CastWarning> {
+    read_datetime(text)?.deprecated.map(|delimiter| warning_of_delimiter(text, delimiter, 1))
 }
 
 /// The moment that a value means, and how it was written.
@@ -22,21 +49,24 @@ pub struct MomentOfValue {
     pub moment: Moment,
     /// A time of day is part of the value, if only midnight.
     pub has_clock: bool,
-    /// Text stands behind the moment.
-    pub warning: Option<CastWarning>,
+    /// Text stands behind the moment, or a delimiter is deprecated.
+    pub warnings: CastWarnings,
 }
 
-pub(super) fn to_date(value: &Value, modes: DateModes) -> (Value, Option<CastWarning>) {
-    match kept_moment(value, "date", modes).map(|of| (of.moment.date(), of.warning)) {
-        Some((Some(date), warning)) => (Value::Date(date), warning),
-        _ => incorrect("datetime", value),
+pub(super) fn to_date(value: &Value, modes: DateModes) -> (Value, CastWarnings) {
+    match kept_moment(value, modes).map(|of| (of.moment.date(), of.warnings)) {
+        Some((Some(date), warnings)) => (Value::Date(date), warnings),
+        _ => incorrect(value),
     }
 }
 
 /// The moment of a value that becomes a date or datetime. Dates and datetimes are taken as they are.
-fn kept_moment(value: &Value, what: &str, modes: DateModes) -> Option<MomentOfValue> {
-    let is_dated = matches!(value, Value::Date(_) | Value::DateTime(_));
-    moment(value, what, modes).filter(|of| is_dated || modes.keep(&of.moment))
+fn kept_moment(value: &Value, modes: DateModes) -> Option<MomentOfValue> {
+    moment(value, modes).filter(|of| is_dated(value) || modes.keep(&of.moment))
+}
+
+fn is_dated(value: &Value) -> bool {
+    matches!(value, Value::Date(_) | Value::DateTime(_))
 }
 
 /// `CAST(x AS YEAR)`: what a YEAR column would store, NULL for what it would refuse.
@@ -59,20 +89,64 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     }
 }
 
-pub(super) fn to_datetime(value: &Value, fsp: u8, modes: DateModes) -> (Value, Option<CastWarning>) {
+pub(super) fn to_datetime(value: &Value, fsp: u8, modes: DateModes) -> (Value, CastWarnings) {
     let end = datetime_of(date_code(10_000, 0, 0), 0);
-    match kept_moment(value, "datetime", modes).map(|of| (of.moment.datetime(), of.warning)) {
-        Some((Some(t), warning)) if round_datetime(t, fsp) < end && !rounds_beyond_zero_part(t, fsp) => {
-            (Value::DateTime(round_datetime(t, fsp)), warning)
+    match kept_moment(value, modes).map(|of| (of.moment.datetime(), of.warnings)) {
+        Some((Some(t), warnings)) if round_datetime(t, fsp) < end && !rounds_beyond_zero_part(t, fsp) => {
+            (Value::DateTime(round_datetime(t, fsp)), warnings)
         }
-        _ => incorrect("datetime", value),
+        _ => incorrect(value),
     }
 }
 
-/// The date and time of day that a value means; month and day may be zero. `what` is the wanted type's name in the
-/// warning for a text that goes on behind the moment. `None` for NULL, for what is no date, and for a text or number
-/// that the modes do not read as one; the number 0 is the zero date in all modes.
-pub fn moment(value: &Value, what: &str, modes: DateModes) -> Option<MomentOfValue> {
+/// What a function needs of a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MomentRead {
+    /// Parts of it, which may be zero (MySQL: `TIME_FUZZY_DATE`).
+    Parts,
+    /// A day that can be counted. Numbers of a year before 1000 have none.
+    Day,
+}
+
+/// The moment that a function of dates reads, and whether it has a time of day, if only midnight. `None`, with warning
+/// 1292, for what is no date; without one for a value of type DATE or DATETIME.
+pub fn read_moment(
+    value: &Value,
+    needs: MomentRead,
+    modes: DateModes,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<(Moment, bool)> {
+    let number = match value {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
+            whole_and_micros(value)
+        }
+        _ => None,
+    };
+    let Some(of) = moment(value, modes) else {
+        warn(incorrect_datetime(value));
+        return None;
+    };
+    let is_short = number.is_some_and(|(whole, _)| YEARS_BELOW_1000.contains(&whole));
+    if needs == MomentRead::Day && (of.moment.has_zero_part() || is_short) {
+        if !is_dated(value) {
+            warn(incorrect_datetime(value));
+        }
+        return None;
+    }
+    if number.is_some_and(|(whole, fraction)| whole > 0 && fraction > 0) && !of.has_clock {
+        CastWarning::truncated("date", &value.to_text(6).unwrap_or_default()).into_iter().for_each(&mut *warn);
+    }
+    of.warnings.into_iter().for_each(warn);
+    // A fraction that was rounded up can have made the time of day a whole day.
+    Some((of.moment.datetime().map_or(of.moment, Moment::of_datetime), of.has_clock))
+}
+
+/// Numbers of dates with years of fewer than four digits, which are not those of two.
+const YEARS_BELOW_1000: std::ops::Range<i64> = 991_232..10_000_101;
+
+/// The date and time of day that a value means; month and day may be zero. `None` for NULL, for what is no date, and
+/// for a text or number that the modes do not read as one; the number 0 is the zero date in all modes.
+pub fn moment(value: &Value, modes: DateModes) -> Option<MomentOfValue> {
     let (moment, has_clock) = match value {
         Value::Date(d) => (Moment::new(*d, 0), false),
         Value::DateTime(t) => (Moment::of_datetime(*t), true),
@@ -80,25 +154,27 @@ pub fn moment(value: &Value, what: &str, modes: DateModes) -> Option<MomentOfVal
         Value::Time(t) => {
             (Moment::of_datetime(EpochMicros(i64::from(today()?.0) * MICROS_PER_DAY + t).datetime()), true)
         }
-        Value::Text(s) => return text_moment(s, what, modes),
-        Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, what, modes),
+        Value::Text(s) => return text_moment(s, modes),
+        Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, modes),
         _ => {
             let (whole, fraction) = whole_and_micros(value).filter(|(_, fraction)| *fraction >= 0)?;
             let (moment, has_clock) = moment_from_number(whole)?;
             let modes = DateModes { no_zero_date: false, ..modes };
-            if whole == 0 && fraction > 0 || !modes.read(&moment) {
+            if !modes.read(&moment) {
                 return None;
             }
-            (Moment { clock: moment.clock + if has_clock { fraction } else { 0 }, ..moment }, has_clock)
+            // Of a date alone the fraction does not count, but beside the zero date it is a time of day.
+            (Moment { clock: moment.clock + if has_clock || whole == 0 { fraction } else { 0 }, ..moment }, has_clock)
         }
     };
-    Some(MomentOfValue { moment, has_clock, warning: None })
+    Some(MomentOfValue { moment, has_clock, warnings: CastWarnings::default() })
 }
 
-fn text_moment(text: &str, what: &str, modes: DateModes) -> Option<MomentOfValue> {
+fn text_moment(text: &str, modes: DateModes) -> Option<MomentOfValue> {
     let read = read_datetime(text).filter(|read| modes.read(&read.moment))?;
-    let warning = if read.is_cut { CastWarning::truncated(what, text) } else { None };
-    Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warning })
+    let what = if read.has_clock { "datetime" } else { "date" };
+    let warnings = warnings_of_text(text, what, read.is_cut, read.deprecated);
+    Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warnings })
 }
 
 fn today() -> Option<Days> {
@@ -117,7 +193,7 @@ fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
     Some((i64::try_from(unscaled / unit).ok()?, div_round(unscaled % unit, unit / 1_000_000) as i64))
 }
 
-pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
+pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, CastWarnings) {
     let t = match value {
         Value::Time(t) => Some(*t),
         Value::DateTime(t) => Some(t.rem_euclid(MICROS_PER_DAY)),
@@ -126,6 +202,8 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
         Value::Bytes(b) => {
             return std::str::from_utf8(b).map_or_else(|_| no_time(value), |s| text_to_time(s, value, fsp));
         }
+        // An unsigned number that is no signed one has the bits of a negative one.
+        Value::UInt(bits) if *bits > i64::MAX as u64 => return to_time(&Value::Int(*bits as i64), fsp),
         _ => match whole_and_micros(value) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
@@ -140,27 +218,28 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
 }
 
 /// NULL, with the warning that MySQL has for what is no time.
-fn no_time(value: &Value) -> (Value, Option<CastWarning>) {
-    (Value::Null, CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()))
+fn no_time(value: &Value) -> (Value, CastWarnings) {
+    (Value::Null, CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()).into())
 }
 
-fn text_to_time(text: &str, value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
-    match read_time(text) {
-        None => no_time(value),
-        Some(read) if read.is_clamped => cut(read.micros < 0, value),
-        Some(read) if read.is_cut => {
-            (Value::Time(round_fraction(read.micros, fsp)), CastWarning::truncated("time", text))
-        }
-        Some(read) => fit(read.micros, value, fsp),
-    }
+fn text_to_time(text: &str, value: &Value, fsp: u8) -> (Value, CastWarnings) {
+    let Some(read) = read_time(text) else {
+        return (Value::Null, warnings_of_text(text, "time", true, blank_in_front(text)));
+    };
+    let (time, warnings) = match read.is_clamped {
+        true => cut(read.micros < 0, value),
+        false => fit(read.micros, value, fsp),
+    };
+    let is_cut = read.is_cut || !warnings.is_empty();
+    (time, warnings_of_text(text, "time", is_cut, read.deprecated))
 }
 
-fn fit(t: i64, value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
+fn fit(t: i64, value: &Value, fsp: u8) -> (Value, CastWarnings) {
     let t = round_fraction(t, fsp);
-    if t.abs() > TIME_MAX_MICROS { cut(t < 0, value) } else { (Value::Time(t), None) }
+    if t.abs() > TIME_MAX_MICROS { cut(t < 0, value) } else { (Value::Time(t), CastWarnings::default()) }
 }
 
-fn cut(negative: bool, value: &Value) -> (Value, Option<CastWarning>) {
+fn cut(negative: bool, value: &Value) -> (Value, CastWarnings) {
     let edge = if negative { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
-    (Value::Time(edge), CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()))
+    (Value::Time(edge), CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()).into())
 }

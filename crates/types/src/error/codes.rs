@@ -145,6 +145,8 @@ codes! {
     InvalidFieldSize = 3013, "HY000";
     DataTooLong = 1406, "22001";
     DatetimeFunctionOverflow = 1441, "22008";
+    DeprecatedDelimiter = 4095, "HY000";
+    SuperfluousDelimiter = 4096, "HY000";
     CollationCharsetMismatch = 1253, "42000";
     WrongArguments = 1210, "HY000";
     WrongValueForType = 1411, "HY000";
@@ -209,7 +211,6 @@ codes! {
     AesKeySize = 3237, "HY000";
     KdfOptionSize = 3238, "HY000";
     InvalidBitwiseAggregateOperandsSize = 3514, "HY000";
-    DigestParseError = 3676, "HY000";
     ReadOnly = 1290, "HY000";
     ForcedRecovery = 1881, "HY000";
     TooHighLevelOfNesting = 1473, "HY000";

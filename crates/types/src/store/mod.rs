@@ -7,6 +7,8 @@
 //!   temporal  text to dates and times; local times to moments
 //!   named     ENUM, SET, YEAR and BIT
 //!   text      lengths of texts and byte strings, and their stored form
+//!   double_text  a floating-point number in so many characters
+//!   lost_parts   what a column does not hold of a value that it stores
 //!   fault     what can be wrong with a value, in MySQL's numbers and words
 //! ```
 //!
@@ -21,7 +23,9 @@
 //! and speaks of a column and a row. Where both mean the same (a date made of a number, the text of a number), storing
 //! asks `cast`.
 
+mod double_text;
 mod fault;
+mod lost_parts;
 mod named;
 pub mod number;
 pub mod temporal;
@@ -29,4 +33,5 @@ pub mod text;
 mod value;
 
 pub use fault::{StoreFault, Unfit};
+pub use lost_parts::{deprecated_delimiter, loses_part};
 pub use value::{StoredType, decimal_max, decimal_max_256, implicit_default, is_negative_number, store, store_text};

@@ -1,8 +1,8 @@
 //! One value into a column of any type.
 
-use super::{StoreFault, Unfit, named, number, temporal, text};
+use super::{StoreFault, Unfit, double_text::fitted_double, named, number, temporal, text};
 use crate::{
-    Collation, Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
+    BytesKind, Collation, Decimal, FloatDigits, SqlType, TextKind, UnsignedNumber, Value,
     cast::{cast, cast_dated, int_range, moment, to_double},
     charset::{self, Charset},
     decimal::{NARROW_DIGITS_MAX, pow10, pow10_256},
@@ -58,6 +58,11 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
         (_, SqlType::Enum(members)) => unsigned(named::enum_number(value, members)),
         (_, SqlType::Set(members)) => unsigned(named::set_number(value, members)),
         (_, SqlType::Bit { width }) => unsigned(named::bit_number(value, width)),
+        (Value::Float(_) | Value::Double(_), SqlType::Text { length, .. } | SqlType::Bytes { length, .. })
+            if is_narrow(column.ty) =>
+        {
+            store_double(value, length, column)
+        }
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
             store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
         }
@@ -65,6 +70,31 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
             store_text(number_text(value, column.ty).as_bytes(), column)
         }
         _ => store_moment(value, column),
+    }
+}
+
+/// Returns true for CHAR, VARCHAR and their kin of bytes, which write a floating-point number in as many characters as
+/// they have.
+fn is_narrow(ty: SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }
+            | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, .. }
+    )
+}
+
+/// A floating-point number in a column of `length` characters, with the digits that there is room for (MySQL:
+/// `Field_str::store(double)`).
+fn store_double(value: &Value, length: u32, column: StoredType) -> Result<Value, Unfit<Value>> {
+    let text = value.to_text(0).unwrap_or_default();
+    if text.len() <= length as usize {
+        return store_text(text.as_bytes(), column);
+    }
+    let (text, fits) = fitted_double(to_double(value).0, length as usize);
+    let stored = store_text(&text.as_bytes()[..text.len().min(length as usize)], column);
+    match (stored, fits) {
+        (Ok(cut), false) => Err(Unfit::new(StoreFault::TooLong, cut)),
+        (stored, _) => stored,
     }
 }
 
@@ -195,7 +225,10 @@ fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>
         SqlType::Time { .. } => "time",
         _ => "datetime",
     };
-    if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, name, date_modes)) {
+    if let Some(unfit) = unfit_number(value, ty, name, date_modes) {
+        return Err(unfit);
+    }
+    if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, date_modes)) {
         // A number with parts that are zero is no date; the zero date and a date of another column are out of range.
         let is_number = !matches!(value, Value::Date(_) | Value::DateTime(_)) && !of.moment.is_zero();
         let is_timestamp = matches!(ty, SqlType::Timestamp { .. });
@@ -204,11 +237,8 @@ fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>
             return Err(Unfit::new(fault, zero));
         }
     }
-    match (cast_dated(value, ty, date_modes), ty) {
-        ((_, Some(_)), SqlType::Time { .. }) if is_beyond_times(value) => {
-            let edge = if to_double(value).0 < 0.0 { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
-            Err(Unfit { fault: StoreFault::BeyondTimes, instead: Some(Value::Time(edge)) })
-        }
+    let (cast, warnings) = cast_dated(value, ty, date_modes);
+    match ((cast, warnings.of_value()), ty) {
         ((Value::Null, _) | (_, Some(_)), _) => {
             Err(Unfit { fault: StoreFault::Incorrect(name), instead: zero_date(ty) })
         }
@@ -228,10 +258,36 @@ fn zero_date(ty: SqlType) -> Option<Value> {
     }
 }
 
-/// Returns true if a number has too many hours for a time, and is no number of a date and time either.
-fn is_beyond_times(value: &Value) -> bool {
-    let number = to_double(value).0.abs();
-    (8_385_960.0..1e10).contains(&number)
+/// The fault of a number that is no date or time. `None` for one that is, and for what is no number.
+fn unfit_number(value: &Value, ty: SqlType, name: &'static str, date_modes: DateModes) -> Option<Unfit<Value>> {
+    /// Numbers beyond those of 64 bits are none of a moment.
+    const INTEGERS_END: f64 = 9.2e18;
+    let is_number =
+        matches!(value, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_));
+    if !is_number {
+        return None;
+    }
+    let (number, cast) = (to_double(value).0, cast_dated(value, ty, date_modes).0);
+    if let SqlType::Time { .. } = ty {
+        // Too many hours, and no number of a date and time either; or minutes or seconds that there are not.
+        let is_no_moment = number.abs() < 1e10 || number.abs() > INTEGERS_END || cast.is_null();
+        let has_too_many = number.abs() >= 8_385_960.0 && is_no_moment;
+        let instead = match has_too_many {
+            true if number < 0.0 => -TIME_MAX_MICROS,
+            true => TIME_MAX_MICROS,
+            false if cast.is_null() => 0,
+            false => return None,
+        };
+        return Some(Unfit::new(StoreFault::BeyondTimes, Value::Time(instead)));
+    }
+    let zero = zero_date(ty)?;
+    if number != 0.0 && !(1.0..=INTEGERS_END).contains(&number) {
+        return Some(Unfit::new(StoreFault::NoSuchDate(name), zero));
+    }
+    // A fraction of a day is lost, which is more than a note.
+    let has_clock = moment(value, date_modes).is_some_and(|of| of.has_clock);
+    let is_cut = number.fract() != 0.0 && !has_clock && !cast.is_null() && !matches!(ty, SqlType::Timestamp { .. });
+    is_cut.then(|| Unfit::new(StoreFault::Incorrect(name), cast))
 }
 
 /// Digits of the fraction of a second that the text of a value has.

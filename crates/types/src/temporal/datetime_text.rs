@@ -4,7 +4,7 @@
 //! are 8 or at least 14 of them, else in two. With delimiters a field ends where its digits end; any punctuation
 //! stands between two fields, and space only behind the day.
 
-use super::{MICROS_PER_SECOND, Moment};
+use super::{MICROS_PER_SECOND, Moment, delimiter::DeprecatedDelimiter};
 
 /// The fields of a moment that a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct DateTimeText {
     pub fsp: u8,
     /// Something else stands behind the moment, which was not read.
     pub is_cut: bool,
+    /// The first delimiter that MySQL warns of.
+    pub deprecated: Option<DeprecatedDelimiter>,
 }
 
 /// Position of the day among the fields, of the second, and of its fraction.
@@ -35,14 +37,22 @@ struct Fields {
     delimited: bool,
     /// There is space between fields.
     spaced: bool,
+    deprecated: Option<DeprecatedDelimiter>,
 }
+
+/// The delimiters that are usual behind the fields, from the year on.
+const USUAL: [char; FRACTION + 1] = ['-', '-', ' ', ':', ':', '.', ':'];
 
 /// Reads a date with or without a time of day at the beginning of a text; a seventh digit of the fraction rounds.
 /// `None` if there is no date or a field is out of its range; what the calendar does not have is read, too.
 pub fn read_datetime(text: &str) -> Option<DateTimeText> {
-    let text = text.trim_start_matches(is_space);
-    let (fields, rest) = read_fields(text)?;
-    moment(&fields, rest)
+    let behind = text.trim_start_matches(is_space);
+    let (fields, rest) = read_fields(behind)?;
+    let blank = text.len() - behind.len();
+    let mut read = moment(&fields, rest, behind.len() - rest.len())?;
+    let in_front = DeprecatedDelimiter::superfluous(&text[..blank], 0);
+    read.deprecated = in_front.or(read.deprecated.map(|delimiter| delimiter.behind(blank)));
+    Some(read)
 }
 
 /// As [`read_datetime`], for text where a TIME is wanted: `None` also without a space between date and time of day, so
@@ -52,7 +62,7 @@ pub(super) fn read_full_datetime(text: &str) -> Option<Option<DateTimeText>> {
     if fields.delimited && !fields.spaced {
         return None;
     }
-    Some(moment(&fields, rest))
+    Some(moment(&fields, rest, text.len() - rest.len()))
 }
 
 pub(super) fn is_space(c: char) -> bool {
@@ -99,6 +109,7 @@ fn read_fields(text: &str) -> Option<(Fields, &str)> {
 
 /// The position of the next field. `None`: a space where none may stand.
 fn skip_delimiters(bytes: &[u8], mut at: usize, fields: &mut Fields) -> Option<usize> {
+    let first = at;
     while let Some(b) = bytes.get(at).filter(|b| b.is_ascii_punctuation() || is_space(**b as char)) {
         if is_space(*b as char) {
             if !matches!(fields.count - 1, DAY | FRACTION) {
@@ -107,12 +118,29 @@ fn skip_delimiters(bytes: &[u8], mut at: usize, fields: &mut Fields) -> Option<u
             fields.spaced = true;
         }
         fields.delimited = true;
+        if fields.deprecated.is_none() {
+            fields.deprecated = deprecated(bytes, at, at == first, fields.count - 1);
+        }
         at += 1;
     }
     Some(at)
 }
 
-fn moment(fields: &Fields, mut rest: &str) -> Option<DateTimeText> {
+/// The delimiter at `at`, behind field `i`, if MySQL warns of it.
+fn deprecated(bytes: &[u8], at: usize, is_first: bool, i: usize) -> Option<DeprecatedDelimiter> {
+    let found = char::from(bytes[at]);
+    let superfluous = Some(DeprecatedDelimiter { position: at, found, usual: None });
+    match is_first {
+        false => superfluous,
+        // Nothing follows the space behind the fraction, and something has to follow that behind the day.
+        true if i == FRACTION && is_space(found) || i == DAY && found == ' ' && at + 1 == bytes.len() => superfluous,
+        true if found == USUAL[i] => None,
+        true => Some(DeprecatedDelimiter { position: at, found, usual: Some(USUAL[i]) }),
+    }
+}
+
+/// `end`: bytes in front of `rest`.
+fn moment(fields: &Fields, mut rest: &str, mut end: usize) -> Option<DateTimeText> {
     let [year, month, day, hour, minute, second, fraction] = fields.values;
     if fields.count < 3 || hour > 23 || minute > 59 || second > 59 {
         return None;
@@ -126,14 +154,19 @@ fn moment(fields: &Fields, mut rest: &str) -> Option<DateTimeText> {
     let mut micros = fraction as i64 * 10i64.pow(6 - digits as u32);
     if digits == 6 && rest.starts_with(|c: char| c.is_ascii_digit()) {
         micros += i64::from(rest.starts_with(|c: char| c >= '5'));
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        end += rest.len() - behind.len();
+        rest = behind;
     }
+    let behind = rest.trim_start_matches(is_space);
+    let blank = DeprecatedDelimiter::superfluous(&rest[..rest.len() - behind.len()], end);
     let clock = ((hour as i64 * 60 + minute as i64) * 60 + second as i64) * MICROS_PER_SECOND + micros;
     Some(DateTimeText {
         moment: Moment::checked(i32::try_from(year).ok()?, month, day, clock)?,
         has_clock: fields.count > 3,
         fsp: digits as u8,
-        is_cut: !rest.trim_start_matches(is_space).is_empty(),
+        is_cut: !behind.is_empty(),
+        deprecated: fields.deprecated.or(blank),
     })
 }
 
@@ -178,6 +211,38 @@ mod tests {
             "2001 01 01",
         ] {
             assert_eq!(read_datetime(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn deprecated_delimiters_are_found() {
+        let told = |text: &str| {
+            let found = read_datetime(text).unwrap().deprecated;
+            found.map(|delimiter| (delimiter.position, delimiter.found, delimiter.usual))
+        };
+        for text in ["2001-01-31", "2001-01-31 10:11:12.5", "2001-01-31T10:11", "20010131", "2001-01-31 T10"] {
+            assert_eq!(told(text), None, "{text}");
+        }
+        for (text, want) in [
+            ("01/2/3", (2, '/', Some('-'))),
+            ("2001-01:31", (7, ':', Some('-'))),
+            ("2001--01-31", (5, '-', None)),
+            ("2001/-01-31", (4, '/', Some('-'))),
+            ("2001-01-31-10:11", (10, '-', Some(' '))),
+            ("2001-01-31\t10", (10, '\t', Some(' '))),
+            ("2001-01-31  10:11", (11, ' ', None)),
+            ("2001-01-31 10-11", (13, '-', Some(':'))),
+            ("2001-01-31 10::11", (14, ':', None)),
+            ("2001-01-31 ", (10, ' ', None)),
+            ("2001-01-31  ", (11, ' ', None)),
+            ("  2001/01/31", (0, ' ', None)),
+            ("2001-01-31 10:11:12 x", (19, ' ', None)),
+            ("2001-01-31 10:11:12.5 x", (21, ' ', None)),
+            ("2001-01-31 10:11:12.5.5", (21, '.', Some(':'))),
+            ("2001-01-31 10:11:12.1234567 ", (27, ' ', None)),
+            ("20010131101112.5 ", (16, ' ', None)),
+        ] {
+            assert_eq!(told(text), Some(want), "{text}");
         }
     }
 

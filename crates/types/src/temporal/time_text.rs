@@ -4,6 +4,7 @@
 use super::{
     MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS,
     datetime_text::{is_space, read_full_datetime},
+    delimiter::DeprecatedDelimiter,
 };
 
 /// Least length of a text that can be a datetime where a TIME is wanted.
@@ -22,11 +23,14 @@ pub struct TimeText {
     pub is_clamped: bool,
     /// The text is a datetime, of which `micros` is the time of day.
     pub is_datetime: bool,
+    /// The first delimiter that MySQL warns of.
+    pub deprecated: Option<DeprecatedDelimiter>,
 }
 
 /// Reads a TIME at the beginning of a text; a seventh digit of the fraction rounds. `None` if there is none, or its
 /// minutes or seconds are out of range.
 pub fn read_time(text: &str) -> Option<TimeText> {
+    let (whole, in_front) = (text, blank_in_front(text));
     let text = text.trim_start_matches(is_space);
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -37,7 +41,9 @@ pub fn read_time(text: &str) -> Option<TimeText> {
     {
         let read = datetime?;
         let micros = read.moment.clock.rem_euclid(MICROS_PER_DAY);
-        return Some(TimeText { micros, fsp: read.fsp, is_cut: read.is_cut, is_clamped: false, is_datetime: true });
+        let deprecated = in_front.or(read.deprecated.map(|delimiter| delimiter.behind(whole.len() - text.len())));
+        let (fsp, is_cut) = (read.fsp, read.is_cut);
+        return Some(TimeText { micros, fsp, is_cut, is_clamped: false, is_datetime: true, deprecated });
     }
     let (seconds, rest) = whole_seconds(text)?;
     let (fraction, fsp, rest) = fraction(rest);
@@ -46,13 +52,32 @@ pub fn read_time(text: &str) -> Option<TimeText> {
     }
     let micros = seconds.checked_mul(MICROS_PER_SECOND).and_then(|s| s.checked_add(fraction)).unwrap_or(i64::MAX);
     let magnitude = micros.min(TIME_MAX_MICROS);
+    let behind = rest.trim_start_matches(is_space);
+    let blank = || DeprecatedDelimiter::superfluous(&rest[..rest.len() - behind.len()], whole.len() - rest.len());
+    let deprecated = in_front.or_else(|| blank_behind_number(whole, text)).or_else(blank);
     Some(TimeText {
         micros: if negative { -magnitude } else { magnitude },
         fsp,
-        is_cut: !rest.trim_start_matches(is_space).is_empty(),
+        is_cut: !behind.is_empty(),
         is_clamped: magnitude < micros,
         is_datetime: false,
+        deprecated,
     })
+}
+
+/// The space in front of a text, which is superfluous, be there a time or not.
+pub fn blank_in_front(text: &str) -> Option<DeprecatedDelimiter> {
+    let behind = text.trim_start_matches(is_space);
+    DeprecatedDelimiter::superfluous(&text[..text.len() - behind.len()], 0)
+}
+
+/// The space behind the first number of `text`, the end of `whole`, if it is more than one or nothing follows it.
+fn blank_behind_number(whole: &str, text: &str) -> Option<DeprecatedDelimiter> {
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = behind.trim_start_matches(is_space);
+    let blank = &behind[..behind.len() - rest.len()];
+    let is_superfluous = blank.len() > 1 || rest.is_empty();
+    DeprecatedDelimiter::superfluous(blank, whole.len() - behind.len()).filter(|_| is_superfluous)
 }
 
 /// Why a text is no TIME (MySQL: `str_to_time`).
@@ -170,6 +195,29 @@ mod tests {
         }
         for text in ["", "-", "x", "10:60:00", "10:11:60", "1e5", "99999999999", "2001-01-01 25:00:00"] {
             assert_eq!(read_time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn superfluous_spaces_are_found() {
+        let told = |text: &str| read_time(text).unwrap().deprecated.map(|delimiter| delimiter.position);
+        for text in ["10:11", "1 10", "101112 x", "10 : 11", "- 1", "1 2", "10. ", "2001-01-31 x", "2001-01-31 "] {
+            assert_eq!(told(text), None, "{text}");
+        }
+        for (text, want) in [
+            ("1  10:11", 1),
+            ("-1  10", 2),
+            ("-  10:11", 1),
+            ("1  2", 1),
+            ("12 ", 2),
+            ("1 10 ", 4),
+            ("10:11  x", 5),
+            (" 10:11 ", 0),
+            ("2001 01 31", 7),
+            ("2001-01-31  10:11", 11),
+            ("2001-01-31  ", 11),
+        ] {
+            assert_eq!(told(text), Some(want), "{text}");
         }
     }
 

@@ -112,12 +112,11 @@ impl Binder<'_> {
                 self.columns.set_length(id, length);
                 let shape = self.extreme_shape(&call, ty);
                 self.columns.set_shape(id, shape);
-                if ty.is_temporal()
-                    || ty.is_text() && matches!(call.function, AggregateFunction::Min | AggregateFunction::Max)
-                {
+                if ty.is_temporal() || ty.is_text() && is_kept_text(&call) {
                     self.columns.set_chosen(id);
                 }
                 aggregates.calls.push((id, call));
+                self.aggregated_columns.insert(id);
                 id
             }
         };
@@ -171,7 +170,7 @@ impl Binder<'_> {
         }
         items = self.aggregated(name, items);
         let one = |b: &mut Self, function, arg, ty| {
-            let args = vec![b.operand(items[0].clone(), arg).expr];
+            let args = vec![b.aggregated_value(items[0].clone(), arg, distinct).expr];
             AggregateCall { function, args, distinct, ty }
         };
         use AggregateFunction as F;
@@ -217,6 +216,12 @@ impl Binder<'_> {
         let decimals = shown_decimals(&call, &items, rules);
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
+    }
+
+    /// The argument of an aggregate as type `ty`. Of distinct texts that are no numbers MySQL says nothing.
+    fn aggregated_value(&mut self, item: Item, ty: SqlType, distinct: bool) -> Item {
+        let item = if distinct { self.quiet_number(item, ty) } else { item };
+        self.operand(item, ty)
     }
 
     /// BIT_AND, BIT_OR and BIT_XOR: of byte strings a byte string, of anything else an integer. Error 3514 for long
@@ -294,11 +299,20 @@ impl Binder<'_> {
     }
 }
 
+/// Returns true for MIN and MAX of a text that CREATE TABLE .. SELECT gives its own type. One that a function has made
+/// a CHAR becomes a VARCHAR.
+fn is_kept_text(call: &AggregateCall) -> bool {
+    let is_char = matches!(call.ty, SqlType::Text { kind: TextKind::Char, .. });
+    let is_column = matches!(call.args[..], [Expr::Column(_)]);
+    matches!(call.function, AggregateFunction::Min | AggregateFunction::Max) && (is_column || !is_char)
+}
+
 /// Digits behind the point that the result shows if it is a floating-point number.
 fn shown_decimals(call: &AggregateCall, items: &[Item], rules: ArithmeticRules) -> Option<u8> {
     use AggregateFunction as F;
     match (&call.function, call.ty) {
         (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
+        (F::Min | F::Max | F::AnyValue, SqlType::Bytes { .. }) if items[0].hexadecimal => Some(0),
         (F::Avg, SqlType::Double) => items[0].shown_decimals().map(|shown| more_decimals(shown, rules)),
         _ => None,
     }

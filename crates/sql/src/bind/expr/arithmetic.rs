@@ -63,6 +63,11 @@ impl Binder<'_> {
         let rules = self.arithmetic_rules();
         let types = arithmetic::arithmetic(op, &l, &r, rules);
         let decimals = arithmetic::decimals(op, &l, &r, rules).filter(|_| types.result == SqlType::Double);
+        // DIV reads texts as decimals.
+        let (l, r) = match op {
+            ArithmeticOp::IntDiv => (self.double_read_as_decimal(l), self.double_read_as_decimal(r)),
+            _ => (l, r),
+        };
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
         let folded = match (l.as_literal(), r.as_literal()) {
             (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
@@ -89,12 +94,8 @@ impl Binder<'_> {
 
     /// The value as an operand of this type; a number is not rounded before.
     pub fn operand(&mut self, item: Item, ty: SqlType) -> Item {
-        if let Some(number) = self.number_of_mixed(&item, ty) {
-            return number;
-        }
         let item = match ty {
             SqlType::Decimal { scale, .. } => item.unrounded(scale as u32),
-            _ if ty.is_numeric() => item.unrounded(arithmetic::KEPT_DIGITS),
             _ => item,
         };
         self.convert(item, ty)
@@ -156,10 +157,12 @@ impl Binder<'_> {
 
     /// Bit operations work on BIGINT UNSIGNED, and on byte strings that are more than hexadecimal literals.
     pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
+        let warnings = self.warnings.len();
         let mut items = Vec::with_capacity(args.len());
         for arg in args {
             items.push(self.expr(arg, cx)?);
         }
+        let is_null = items.first().is_some_and(Item::is_null_literal);
         let shifts = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
         let strings = if shifts { &items[..1] } else { &items[..] };
         let are_strings = strings.iter().all(|item| item.ty.is_bytes() || item.is_null_literal())
@@ -171,6 +174,11 @@ impl Binder<'_> {
         let mut exprs = Vec::with_capacity(args.len());
         for item in items {
             exprs.push(self.bits_of(bytes_as_number(item)));
+        }
+        if is_null && !exprs.iter().any(Expr::has_subquery) {
+            // The other operand is not asked for.
+            self.forget_conversions(warnings);
+            exprs.iter_mut().for_each(|expr| *expr = Expr::null(ty));
         }
         Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
     }
@@ -193,6 +201,13 @@ impl Binder<'_> {
     pub fn bits_of(&mut self, item: Item) -> Expr {
         let is_decimal = matches!(item.ty, SqlType::Decimal { .. });
         let item = if is_decimal { self.convert(item, SqlType::BIGINT) } else { item };
-        self.convert(item, SqlType::BIGINT_UNSIGNED).expr
+        let ty = SqlType::BIGINT_UNSIGNED;
+        // The text of a result that says nothing of itself: see `numbers`.
+        let number = self.number_of_text(&item, ty);
+        let is_text = (item.ty.is_text() || item.ty.is_bytes()) && self.declared_type(&item).is_none();
+        if number.is_none() && is_text && !item.is_null_literal() {
+            return self.bits_of_text(item);
+        }
+        number.unwrap_or_else(|| self.convert(item, ty)).expr
     }
 }

@@ -57,7 +57,18 @@ impl Binder<'_> {
     pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(args[0], cx)?;
         let test = self.condition(item);
-        let results = vec![self.expr(args[1], cx)?, self.expr(args[2], cx)?];
+        let mut results = Vec::with_capacity(2);
+        for (arg, of) in args[1..].iter().zip([true, false]) {
+            let warnings = self.warnings.len();
+            results.push(self.expr(arg, cx)?);
+            let is_needed = match &test {
+                Expr::Literal { value, .. } => (*value == Value::Bool(true)) == of,
+                _ => true,
+            };
+            if !is_needed {
+                self.forget_conversions(warnings);
+            }
+        }
         self.choice(vec![test], results, "if")
     }
 
@@ -80,11 +91,27 @@ impl Binder<'_> {
         args: &[&ast::Expr],
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
+        let mut items: Vec<Item> = Vec::with_capacity(args.len());
+        let mut is_decided = false;
+        for arg in args {
+            let warnings = self.warnings.len();
+            items.push(self.expr(arg, cx)?);
+            if is_decided {
+                self.forget_conversions(warnings);
+            }
+            // COALESCE asks for no more than the first that is not NULL.
+            let is_value = items.last().and_then(Item::as_literal).is_some_and(|value| !value.is_null());
+            is_decided |= function == ScalarFunction::Coalesce && is_value;
+        }
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
             return Ok(self.extreme_date(function, items));
         }
-        let (args, model, shown) = self.unified(items, name)?;
+        let is_extreme_time = function != ScalarFunction::Coalesce && items.iter().any(|item| item.ty.is_temporal());
+        let digits = items.iter().map(|item| self.fraction_digits(item, true)).max();
+        let (args, mut model, shown) = self.unified(items, name)?;
+        if is_extreme_time && model.ty.is_text() {
+            model.decimals = digits;
+        }
         let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
         Ok(self.shown_as(item, shown))
     }
@@ -95,7 +122,9 @@ impl Binder<'_> {
         let moments = || items.iter().map(|item| item.ty).filter(|ty| ty.is_temporal());
         let shown = match moments().all(|ty| ty == SqlType::Date) {
             true => SqlType::Date,
-            false => SqlType::DateTime { fsp: moments().map(|ty| ty.fsp()).max().unwrap_or(0) },
+            false => {
+                SqlType::DateTime { fsp: items.iter().map(|item| self.fraction_digits(item, false)).max().unwrap_or(0) }
+            }
         };
         let ty = SqlType::DateTime { fsp: 6 };
         // A value that is no date is passed by.
@@ -107,7 +136,7 @@ impl Binder<'_> {
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);
         let extreme = self.convert(extreme, shown);
         let collation = self.default_collation();
-        self.convert_to_text(extreme, collation)
+        Item { decimals: Some(shown.fsp()), ..self.convert_to_text(extreme, collation) }
     }
 
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
@@ -122,13 +151,25 @@ impl Binder<'_> {
         };
         let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
-        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. }) {
+        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. } | SqlType::Bytes { .. }) {
             model.decimals = result::decimals(&refs);
         }
         if ty.collation().is_some() {
             model.derivation = derivation;
         }
-        Ok((items.into_iter().map(|i| self.operand(i, ty).expr).collect(), model, shown))
+        Ok((items.into_iter().map(|item| self.chosen(item, ty)).collect(), model, shown))
+    }
+}
+
+impl Binder<'_> {
+    /// One of several values as their type. A constant that becomes a text is still known for what it was: it has a
+    /// number of its own.
+    fn chosen(&mut self, item: Item, ty: SqlType) -> Expr {
+        let is_no_text = item.ty.is_temporal() || item.ty.is_numeric() && item.decimals.is_none();
+        match item.as_literal() {
+            Some(_) if is_no_text && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
+            _ => self.operand(item, ty).expr,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    cast::deprecation,
     store::{StoreFault, text::printable},
     temporal::{ZERO_DATE, datetime_of},
 };
@@ -136,14 +137,23 @@ impl Binder<'_> {
         let Expr::Column(id) = column.expr else { return None };
         // An aggregate of the same query is no column that stores.
         self.columns.get(id).origin.as_ref()?;
-        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
+        constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
         let is_time = matches!(column.ty, SqlType::Time { .. });
         let is_stored = is_time || column.ty.is_temporal() && constant.ty.is_numeric();
         if !is_stored {
             return None;
         }
+        self.stored_constant(column, constant)
+    }
+
+    /// A constant next to a column of dates or times as the value that the column would store, whatever it is.
+    pub(super) fn stored_constant(&mut self, column: &Item, constant: &Item) -> Option<Item> {
+        let Expr::Column(id) = column.expr else { return None };
+        self.columns.get(id).origin.as_ref()?;
+        let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
         let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
-        if stored.warns {
+        // What is lost in a column is a note for a statement that changes rows, and no error.
+        if stored.warns && !(self.changes_strictly && stored.value.is_some()) {
             let name = &self.columns.get(id).name;
             let shown = printable(value.to_text(constant.ty.fsp()).unwrap_or_default().as_bytes());
             let what = comparison::moment_name(column.ty);
@@ -201,7 +211,12 @@ impl Binder<'_> {
             self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect date value: '{shown}'"));
         }
         match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
-            Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
+            Ok(exact) => {
+                if let (Some(_), Value::Text(text), true) = (&exact, value, ty.is_temporal()) {
+                    deprecation(text).into_iter().for_each(|w| self.warn(w.code, w.message));
+                }
+                Ok(exact.map(|v| Item::literal(v, ty)))
+            }
             Err(_) if !refuses => Ok(None),
             Err(error) => match self.refused_date(value, ty, other) {
                 Some(refused) => Err(refused),

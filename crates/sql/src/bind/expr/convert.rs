@@ -7,6 +7,7 @@ use crate::{
         Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
     },
 };
+use muster_algebra::Expr;
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
@@ -25,7 +26,12 @@ impl Binder<'_> {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
-        let item = as_operand(self.convert(item, ty));
+        // CAST to an integer reads any text as one.
+        let converted = match ty {
+            SqlType::Int { .. } => self.cast_to(item, ty),
+            _ => self.convert(item, ty),
+        };
+        let item = as_operand(converted);
         let mut item = Item { hexadecimal: false, decimals: None, ..self.no_operand(item) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
@@ -60,7 +66,12 @@ impl Binder<'_> {
                     _ => self.convert_to_text(item, collation),
                 };
                 item.derivation = Derivation::Implicit;
-                Ok(item)
+                let item = self.no_operand(item);
+                // A column is one no longer, though its values are the same.
+                Ok(match &item.expr {
+                    Expr::Column(_) => Item { expr: Expr::Cast { arg: Box::new(item.expr), ty: item.ty }, ..item },
+                    _ => item,
+                })
             }
             (None, None) => Err(SqlError::syntax("CONVERT", 1)),
         }
@@ -72,7 +83,12 @@ impl Binder<'_> {
         let name = name.to_string();
         let name = name.trim_matches(['`', '\'', '"']);
         let wanted = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        if let Some(own) = item.ty.collation()
+        let own = match item.ty {
+            // NULL is a byte string here.
+            SqlType::Null => Some(Collation::Binary),
+            ty => ty.collation(),
+        };
+        if let Some(own) = own
             && own.charset() != wanted.charset()
         {
             return Err(SqlError::collation_of_other_charset(wanted.name(), own.charset()));
@@ -122,7 +138,7 @@ impl Binder<'_> {
                     _ => return Err(SqlError::syntax(to, 1)),
                 };
                 self.warn(ErrorCode::DeprecatedNational, NATIONAL_WARNING);
-                text_of_length(length, default())
+                text_of_length(length, Collation::Utf8mb3GeneralCi)
             }
             other => return Err(SqlError::syntax(other, 1)),
         })

@@ -198,10 +198,7 @@ impl Binder<'_> {
                 let args = items.into_iter().map(|i| self.convert(i, SqlType::Double)).collect();
                 call(function, args, SqlType::Double)
             }
-            Signature::DateToInt(function) => {
-                let args = items.into_iter().map(|i| self.convert(i, SqlType::Date)).collect();
-                call(function, args, SqlType::BIGINT)
-            }
+            Signature::DateToInt(function) => self.of_days(function, items, None),
             Signature::Extract(_) | Signature::ClockPart(_) => return Err(SqlError::internal("handled above")),
         })
     }
@@ -258,6 +255,13 @@ impl Binder<'_> {
                 let mut items = self.items(args, cx)?;
                 let count = self.convert(items.remove(0), SqlType::BIGINT);
                 Ok(call(F::Benchmark, vec![count, items.remove(0)], SqlType::BIGINT))
+            }
+            "CHARSET" | "COLLATION" | "COERCIBILITY" => {
+                // The value is not asked for.
+                let warnings = self.warnings.len();
+                let items = self.items(args, cx)?;
+                self.forget_conversions(warnings);
+                self.text_function(name, items)
             }
             _ => {
                 let items = self.items(args, cx)?;
@@ -346,7 +350,27 @@ impl Binder<'_> {
                 call(F::Coalesce, vec![mode, self.given(Value::Int(0))], SqlType::BIGINT)
             }
         };
-        Ok(call(function, vec![self.convert(date, SqlType::Date), mode], SqlType::BIGINT))
+        Ok(self.of_days(function, vec![date], Some(mode)))
+    }
+
+    /// A function of days that can be counted. It reads texts and numbers itself, since it does not take all that CAST
+    /// makes a date; what is not stored with all its digits is cut first (TIME_TRUNCATE_FRACTIONAL).
+    fn of_days(&mut self, function: F, dates: Vec<Item>, mode: Option<Item>) -> Item {
+        let mut modes = None;
+        let mut args = Vec::with_capacity(dates.len() + 2);
+        for date in dates {
+            let date = self.dated(date);
+            args.push(match self.with_fraction_cut(&date, SqlType::Date) {
+                Some(cut) => cut.expr,
+                None if date.ty.is_temporal() || date.ty == SqlType::Null => self.convert(date, SqlType::Date).expr,
+                None => {
+                    modes = modes.or(self.modes_beside(&date));
+                    date.expr
+                }
+            });
+        }
+        args.extend(mode.map(|mode| mode.expr).into_iter().chain(modes));
+        Item::new(Expr::Call { function, args, ty: SqlType::BIGINT }, SqlType::BIGINT)
     }
 
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
@@ -421,10 +445,7 @@ impl Binder<'_> {
         match (name, second) {
             ("DATE", _) => self.convert(first, SqlType::Date),
             ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
-            ("DATEDIFF", Some(second)) => {
-                let args = vec![self.convert(first, SqlType::Date), self.convert(second, SqlType::Date)];
-                call(F::DateDiff, args, SqlType::BIGINT)
-            }
+            ("DATEDIFF", Some(second)) => self.of_days(F::DateDiff, vec![first, second], None),
             _ => {
                 let date = self.dated(first);
                 let modes = self.modes_beside(&date);

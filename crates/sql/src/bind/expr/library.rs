@@ -12,6 +12,9 @@ use muster_types::{
 };
 use sqlparser::ast;
 
+/// What a text is read as where a function takes seconds.
+const EXACT_SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
+
 impl Binder<'_> {
     /// A call of a function. Errors: 1582 for a wrong number of arguments; 1267 for texts without a common collation.
     pub(super) fn library_call(
@@ -42,20 +45,19 @@ impl Binder<'_> {
         let session = asked.iter().map(|item| item.as_literal().cloned().unwrap_or(Value::Null)).collect();
         let returned = (function.returns)(&Typing { args, collation, session });
         let exprs: Vec<Expr> = items.into_iter().chain(asked).map(|item| item.expr).collect();
-        let (ty, derivation, decimals) = match returned {
-            ResultType::Of(ty) => (ty, None, None),
-            ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
-            ResultType::Text(length) => (text_result(length, collation), Some(derivation), None),
+        let (ty, derivation) = match returned {
+            ResultType::Of(ty) => (ty, None),
+            ResultType::Text(length) => (text_result(length, collation), Some(derivation)),
             ResultType::ConnectionText(length) => {
-                (text_of_length(length, self.default_collation()), Some(Derivation::Literal), None)
+                (text_of_length(length, self.default_collation()), Some(Derivation::Literal))
             }
-            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal), None),
+            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal)),
         };
         let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
         Ok(match derivation {
             Some(Derivation::Numeric | Derivation::Ignorable) => Item { derivation: Derivation::Literal, ..item },
             Some(derivation) => Item { derivation, ..item },
-            None => Item { decimals, ..item },
+            None => item,
         })
     }
 
@@ -92,7 +94,10 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
-                Takes::Exact => bytes_as_number(item),
+                Takes::Exact => {
+                    let item = bytes_as_number(item);
+                    self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item)
+                }
                 Takes::Moment => self.dated(item),
                 Takes::Temporal => self.bits_as_bytes(item),
                 Takes::Clock => {
@@ -122,14 +127,6 @@ impl Binder<'_> {
                         ty => ty,
                     };
                     self.convert(item, ty)
-                }
-                Takes::DateTime => {
-                    let fsp = self.fraction_digits(&item, false);
-                    self.convert(item, SqlType::DateTime { fsp })
-                }
-                Takes::Time => {
-                    let fsp = self.fraction_digits(&item, true);
-                    self.convert(item, SqlType::Time { fsp })
                 }
             });
         }
@@ -179,9 +176,6 @@ impl Binder<'_> {
         let session = self.env.session;
         let value = match value {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
-            SessionValue::Now => {
-                return Item::literal(Value::DateTime(session.now_datetime()), SqlType::DateTime { fsp: 6 });
-            }
             SessionValue::DateModes => Value::Int(session.date_modes().bits()),
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),

@@ -52,7 +52,7 @@ use crate::{
     typing::Item,
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
 
 /// The clause that an expression stands in, and what it may refer to there.
@@ -248,9 +248,22 @@ impl Binder<'_> {
     /// AND, OR, XOR. Chains of one operator are one node.
     fn logic(&mut self, op: LogicOp, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut flat = Vec::with_capacity(args.len());
+        let mut is_decided = false;
         for arg in args {
+            let warnings = self.warnings.len();
             let item = self.expr(arg, cx)?;
-            match self.condition(item) {
+            let condition = self.condition(item);
+            if is_decided {
+                self.forget_conversions(warnings);
+            }
+            is_decided |= match (&condition, op) {
+                (Expr::Literal { value: Value::Bool(truth), .. }, LogicOp::And | LogicOp::Or) => {
+                    *truth == (op == LogicOp::Or)
+                }
+                (Expr::Literal { value: Value::Null, .. }, LogicOp::Xor) => true,
+                _ => false,
+            };
+            match condition {
                 Expr::Logic { op: inner, args } if inner == op && op != LogicOp::Xor => flat.extend(args),
                 other => flat.push(other),
             }

@@ -1,19 +1,77 @@
-//! The number of an expression whose type is text only because its values were of several types: MySQL asks each of the
-//! values for its number (`Item_func_if::val_real` and its kin), so that a date is 20010131 and not the number that its
-//! text begins with.
+//! The number of an expression whose type is text.
+//!
+//! - **Made of other values**: MySQL asks each of the values of IF and CASE for its number (`Item_func_if::val_real`
+//!   and its kin), and a date that was moved by an interval for its own, so that it is 20010131 and not the number that
+//!   its text begins with.
+//! - **Warnings** depend on where a text comes from ([`NumberReading`]).
 
 use super::temporal::MOVED_TEXT_LENGTH;
-use crate::{bind::binder::Binder, typing::Item};
-use muster_algebra::{CompareOp, Expr, ScalarFunction};
-use muster_types::{SqlType, Value, temporal};
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, fold},
+};
+use muster_algebra::{Expr, NumberReading, ScalarFunction};
+use muster_eval::read_number::read_number;
+use muster_types::{BytesKind, SqlType, TextKind, Value};
 
-/// Characters of a date without a time of day.
-const DATE_CHARS: i64 = 10;
+/// A number that a text is wanted as.
+#[derive(Clone, Copy)]
+struct Wanted {
+    ty: SqlType,
+    /// True if MySQL reads a decimal, whatever the type is.
+    is_decimal: bool,
+}
 
 impl Binder<'_> {
-    /// The value as a number of this type, if it is a text that was made of other values.
-    pub(super) fn number_of_mixed(&self, item: &Item, ty: SqlType) -> Option<Item> {
-        if !item.ty.is_text() || !ty.is_numeric() {
+    /// The value as a number of this type, if it is a text of which CAST makes another one: a text that was made of
+    /// other values, or one that MySQL warns of in another way.
+    pub(in crate::bind) fn number_of_text(&self, item: &Item, ty: SqlType) -> Option<Item> {
+        self.number_wanted(item, Wanted { ty, is_decimal: matches!(ty, SqlType::Decimal { .. }) })
+    }
+
+    /// A text as a double, read with the warnings of a decimal; other values as they are.
+    pub(super) fn double_read_as_decimal(&mut self, item: Item) -> Item {
+        if let Some(number) = self.number_wanted(&item, Wanted { ty: SqlType::Double, is_decimal: true }) {
+            return number;
+        }
+        match item.as_literal() {
+            Some(value @ (Value::Text(_) | Value::Bytes(_))) if !item.hexadecimal => {
+                self.read_literal(value, NumberReading::Literal, SqlType::Double)
+            }
+            _ => item,
+        }
+    }
+
+    /// The number of a text of which MySQL says nothing: one of the distinct values of an aggregate.
+    pub(super) fn quiet_number(&self, item: Item, ty: SqlType) -> Item {
+        let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
+        match self.number_of_text(&item, ty) {
+            Some(number) => number,
+            None if is_text && ty.is_numeric() => read(&item.expr, NumberReading::Quiet, ty),
+            None => item,
+        }
+    }
+
+    /// The bits of a text as a number.
+    pub(super) fn bits_of_text(&mut self, item: Item) -> Expr {
+        match item.as_literal() {
+            Some(value) => self.read_literal(value, NumberReading::Bits, SqlType::BIGINT_UNSIGNED).expr,
+            None => read(&item.expr, NumberReading::Bits, SqlType::BIGINT_UNSIGNED).expr,
+        }
+    }
+
+    /// The number of a text of the statement, at once.
+    fn read_literal(&mut self, value: &Value, reading: NumberReading, ty: SqlType) -> Item {
+        let mut warnings = Vec::new();
+        let number = read_number(reading, value, ty, &mut |warning| warnings.push(warning));
+        warnings.into_iter().for_each(|warning| self.warn(warning.code, warning.message));
+        Item::literal(number, ty)
+    }
+
+    fn number_wanted(&self, item: &Item, wanted: Wanted) -> Option<Item> {
+        let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
+        // Columns of ENUM and SET are numbers by themselves.
+        if !is_text || !wanted.ty.is_numeric() || self.declared_type(item).is_some() {
             return None;
         }
         // A text that the statement asks for is one.
@@ -21,70 +79,95 @@ impl Binder<'_> {
             Expr::Cast { arg, .. } => !is_extreme(arg),
             _ => false,
         };
-        if is_asked_for {
-            return None;
+        // So is one that was computed while the statement was bound.
+        let is_computed = item.as_literal().is_some() && item.derivation == Derivation::Implicit;
+        if is_asked_for || is_computed {
+            return wanted.is_decimal.then(|| read(&item.expr, NumberReading::Result, wanted.ty));
         }
-        self.number(&item.expr, ty).map(|expr| Item::new(expr, ty))
+        self.number(&item.expr, wanted).map(|expr| Item::new(expr, wanted.ty))
     }
 
-    fn number(&self, expr: &Expr, ty: SqlType) -> Option<Expr> {
+    fn number(&self, expr: &Expr, wanted: Wanted) -> Option<Expr> {
+        let ty = wanted.ty;
         match expr {
             // A constant that was moved by an interval, which its declared length tells from a text of the statement.
             Expr::Literal { value: Value::Text(text), ty: SqlType::Text { length: MOVED_TEXT_LENGTH, .. } }
                 if text.len() < MOVED_TEXT_LENGTH as usize =>
             {
-                let read = temporal::read_datetime(text)?;
-                let moment = match read.has_clock {
-                    true => Value::DateTime(read.moment.datetime()?),
-                    false => Value::Date(read.moment.date()?),
-                };
-                Some(Expr::literal(muster_types::cast(&moment, ty).0, ty))
+                let number = moment_number(expr, ty);
+                Some(fold::constant(&number).map_or(number, |value| Expr::literal(value, ty)))
             }
             // A value that was made text is asked itself.
-            Expr::Cast { arg, ty: made } if made.is_text() && !self.is_string(arg) => Some(cast((**arg).clone(), ty)),
-            Expr::Cast { arg, ty: made } if made.is_text() => self.number(arg, ty),
-            Expr::Case { branches, otherwise, ty: made } if made.is_text() => {
+            Expr::Cast { arg, ty: made } if is_string(*made) && !is_string(self.type_of(arg)) => {
+                Some(cast((**arg).clone(), ty))
+            }
+            Expr::Cast { arg, ty: made } if is_string(*made) => self.number(arg, wanted),
+            Expr::Case { branches, otherwise, ty: made } if is_string(*made) => {
                 let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
-                let numbers = self.numbers(results, ty)?;
+                let numbers = self.numbers(results, wanted)?;
                 let mut numbers = numbers.into_iter();
                 let branches = branches.iter().map(|(test, _)| test.clone()).zip(numbers.by_ref()).collect::<Vec<_>>();
                 Some(Expr::Case { branches, otherwise: numbers.next().map(Box::new), ty })
             }
-            Expr::Call { function: ScalarFunction::Coalesce, args, ty: made } if made.is_text() => {
-                let args = self.numbers(args.iter(), ty)?;
-                Some(Expr::Call { function: ScalarFunction::Coalesce, args, ty })
+            Expr::Call { function, ty: made, .. } if made.is_text() && is_moved(*function) => {
+                Some(moment_number(expr, ty))
             }
-            Expr::Call { function: ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_), ty: made, .. }
-                if made.is_text() && !expr.has_subquery() =>
-            {
-                let (date, moment) =
-                    (cast(expr.clone(), SqlType::Date), cast(expr.clone(), SqlType::DateTime { fsp: 6 }));
-                let chars =
-                    Expr::Call { function: ScalarFunction::CharLength, args: vec![expr.clone()], ty: SqlType::BIGINT };
-                let most = Expr::literal(Value::Int(DATE_CHARS), SqlType::BIGINT);
-                let is_date = Expr::compare(CompareOp::LtEq, chars, most);
-                let otherwise = Some(Box::new(cast(moment, ty)));
-                Some(Expr::Case { branches: vec![(is_date, cast(date, ty))], otherwise, ty })
+            // The number of a day's name is that of the day, 0 for Monday (`Item_func_dayname` is a kind of WEEKDAY).
+            Expr::Call { function: ScalarFunction::Library(function), args, .. } if function.name == "DAYNAME" => {
+                let args = args.iter().take(2).cloned().collect();
+                let weekday = Expr::Call { function: ScalarFunction::Weekday, args, ty: SqlType::BIGINT };
+                Some(cast(weekday, ty))
             }
-            _ => None,
+            _ => self.reading(expr, wanted).map(|reading| read(expr, reading, ty).expr),
         }
     }
 
     /// The numbers of several values; `None` if each is the number that its text begins with.
-    fn numbers<'e>(&self, values: impl Iterator<Item = &'e Expr>, ty: SqlType) -> Option<Vec<Expr>> {
+    fn numbers<'e>(&self, values: impl Iterator<Item = &'e Expr>, wanted: Wanted) -> Option<Vec<Expr>> {
         let mut is_mixed = false;
         let numbers = values.map(|value| {
-            let number = self.number(value, ty);
+            let number = self.number(value, wanted);
             is_mixed |= number.is_some();
-            number.unwrap_or_else(|| cast(value.clone(), ty))
+            number.unwrap_or_else(|| cast(value.clone(), wanted.ty))
         });
         let numbers = numbers.collect();
         is_mixed.then_some(numbers)
     }
 
-    fn is_string(&self, expr: &Expr) -> bool {
-        let ty = self.type_of(expr);
-        ty.is_text() || ty.is_bytes()
+    /// What MySQL says of a text, if that is not what it says of one that CAST makes a number.
+    fn reading(&self, expr: &Expr, wanted: Wanted) -> Option<NumberReading> {
+        let is_quiet = match expr {
+            Expr::Literal { .. } | Expr::Parameter { .. } => return None,
+            Expr::Column(id) if self.columns.get(*id).origin.is_some() => match self.type_of(expr) {
+                SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }
+                | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, .. } => {
+                    return wanted.is_decimal.then_some(NumberReading::Column);
+                }
+                _ => true,
+            },
+            Expr::Column(id) => self.aggregated_columns.contains(id),
+            Expr::Call { function, .. } => {
+                matches!(function, ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least)
+            }
+            _ => false,
+        };
+        match wanted.is_decimal {
+            true => Some(NumberReading::Result),
+            false => is_quiet.then_some(NumberReading::Quiet),
+        }
+    }
+}
+
+fn is_string(ty: SqlType) -> bool {
+    ty.is_text() || ty.is_bytes()
+}
+
+/// Returns true for functions whose text is a date or time.
+fn is_moved(function: ScalarFunction) -> bool {
+    match function {
+        ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_) => true,
+        ScalarFunction::Library(function) => matches!(function.name, "ADDTIME" | "SUBTIME"),
+        _ => false,
     }
 }
 
@@ -95,6 +178,15 @@ fn is_extreme(expr: &Expr) -> bool {
         Expr::Call { function, .. } => matches!(function, ScalarFunction::Greatest | ScalarFunction::Least),
         _ => false,
     }
+}
+
+fn read(expr: &Expr, reading: NumberReading, ty: SqlType) -> Item {
+    let args = vec![expr.clone()];
+    Item::new(Expr::Call { function: ScalarFunction::ReadNumber(reading), args, ty }, ty)
+}
+
+fn moment_number(expr: &Expr, ty: SqlType) -> Expr {
+    Expr::Call { function: ScalarFunction::MomentNumber, args: vec![expr.clone()], ty }
 }
 
 fn cast(expr: Expr, ty: SqlType) -> Expr {

@@ -50,7 +50,9 @@ impl Binder<'_> {
         high: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
+        let warnings = self.warnings.len();
         let first = self.expr(expr, cx)?;
+        let is_null = first.is_null_literal();
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
         let bounds = [low, high];
         let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
@@ -64,6 +66,9 @@ impl Binder<'_> {
             if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
         let args =
             vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
+        if is_null {
+            self.forget_conversions(warnings);
+        }
         Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
     }
 
@@ -113,7 +118,12 @@ impl Binder<'_> {
     /// Constant bounds next to a column of dates or times as what the column would store, if it would store both.
     fn bounds_beside_column(&mut self, items: [Item; 4]) -> [Item; 4] {
         let [first, second, low, high] = items;
-        let [stored_low, stored_high] = [&low, &high].map(|bound| self.constant_beside_column(&first, bound));
+        // Beside a number a text is stored, too.
+        let is_mixed = first.ty.is_temporal() && low.ty.is_numeric() != high.ty.is_numeric();
+        let [stored_low, stored_high] = [&low, &high].map(|bound| match is_mixed {
+            true => self.stored_constant(&first, bound),
+            false => self.constant_beside_column(&first, bound),
+        });
         let keeps = |stored: &Option<Item>, bound: &Item| stored.is_some() || bound.ty.is_temporal();
         match keeps(&stored_low, &low) && keeps(&stored_high, &high) {
             true => [first, second, stored_low.unwrap_or(low), stored_high.unwrap_or(high)],

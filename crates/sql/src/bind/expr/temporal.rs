@@ -7,8 +7,9 @@ use crate::{
 };
 use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
 use muster_types::{
-    Result, SqlError, SqlType, Value,
-    temporal::{self, FSP_MAX},
+    Result, SqlError, SqlType, TextKind, Value,
+    cast::{MomentRead, read_moment},
+    temporal::{self, DateModes, FSP_MAX},
 };
 use sqlparser::ast::{self, DateTimeField};
 
@@ -73,6 +74,7 @@ impl Binder<'_> {
 
     fn add_interval(&mut self, start: Item, interval: Interval, subtract: bool) -> Result<Item> {
         let Interval { unit, count } = interval;
+        let (warnings, is_null) = (self.warnings.len(), start.is_null_literal());
         let collation = self.default_collation();
         let digits = interval_digits(unit, count.ty);
         let start = if moves_days(unit) { self.dated(start) } else { self.bits_as_bytes(start) };
@@ -84,7 +86,7 @@ impl Binder<'_> {
                 (self.convert(start, ty), ty)
             }
             SqlType::Time { fsp } => (start, SqlType::Time { fsp: fsp.max(digits) }),
-            _ => (start, SqlType::varchar(MOVED_TEXT_LENGTH, collation)),
+            _ => (start, SqlType::Text { kind: TextKind::Char, length: MOVED_TEXT_LENGTH, collation }),
         };
         let count = match unit {
             _ if !unit.parts().is_empty() => self.convert_to_text(count, collation),
@@ -93,6 +95,14 @@ impl Binder<'_> {
                 _ => self.convert(count, SECONDS),
             },
             _ => self.convert(count, SqlType::BIGINT),
+        };
+        // What is added to no date is not asked for.
+        let count = match (is_null || self.is_no_date(&start)) && !count.expr.has_subquery() {
+            true => {
+                self.forget_conversions(warnings);
+                Item::new(Expr::null(count.ty), count.ty)
+            }
+            false => count,
         };
         let function = if subtract { ScalarFunction::DateSub(unit) } else { ScalarFunction::DateAdd(unit) };
         let modes = self.modes_beside(&start);
@@ -104,6 +114,13 @@ impl Binder<'_> {
             None => Item::new(call, ty),
         };
         Ok(if ty.is_text() { Item { derivation: Derivation::Literal, ..item } } else { item })
+    }
+
+    /// Returns true for a constant that DATE_ADD does not read as a date.
+    fn is_no_date(&self, start: &Item) -> bool {
+        let modes = self.env.session.date_modes();
+        let is_read = |value: &Value| read_moment(value, MomentRead::Day, modes, &mut |_| {}).is_some();
+        !start.ty.is_temporal() && start.as_literal().is_some_and(|value| !value.is_null() && !is_read(value))
     }
 
     pub fn extract(&mut self, field: &DateTimeField, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
@@ -167,15 +184,19 @@ impl Binder<'_> {
     }
 
     /// Digits of fractional seconds that a value has as a datetime or, where `time` is wanted, as a TIME: those that a
-    /// constant text is written with, all six of a text that is not known.
+    /// constant text is written with, all six of a text that is not known or is no date or time.
     pub fn fraction_digits(&self, item: &Item, time: bool) -> u8 {
         match item.ty {
             SqlType::Null | SqlType::Bool | SqlType::Int { .. } => 0,
             SqlType::Decimal { scale, .. } => scale.min(FSP_MAX),
             ty if ty.is_temporal() => ty.fsp(),
             _ => match fold::constant(&item.expr) {
-                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(0, |read| read.fsp),
-                Some(Value::Text(text)) => temporal::read_datetime(&text).map_or(0, |read| read.fsp),
+                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(FSP_MAX, |read| read.fsp),
+                Some(Value::Text(text)) => {
+                    let modes = DateModes { no_zero_date: false, ..self.env.session.date_modes() };
+                    let read = temporal::read_datetime(&text).filter(|read| modes.read(&read.moment));
+                    read.map_or(FSP_MAX, |read| read.fsp)
+                }
                 _ => FSP_MAX,
             },
         }

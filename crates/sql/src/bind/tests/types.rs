@@ -72,7 +72,7 @@ fn types_of_expressions() {
         ("database()", "varchar(4)"),
         ("true", "bigint"),
         ("mod(d, 3)", "decimal(10,2)"),
-        ("date_add('1993-08-01', interval 3 month)", "varchar(29)"),
+        ("date_add('1993-08-01', interval 3 month)", "char(29)"),
     ] {
         assert_eq!(ty(e), want, "{e}");
     }

@@ -1,0 +1,71 @@
+//! Numbers of texts where MySQL warns in another way than CAST does, and of texts that were made of dates and times.
+
+use muster_algebra::{NumberReading, ScalarFunction};
+use muster_types::{
+    CastWarning, ErrorCode, SqlType, Value,
+    cast::{decimal_prefix, has_number},
+    cast_from, temporal,
+};
+
+/// A function that reads a number; `None` for another one.
+pub(super) fn call(
+    function: ScalarFunction,
+    value: &Value,
+    ty: SqlType,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<Value> {
+    match function {
+        ScalarFunction::ReadNumber(reading) => Some(read_number(reading, value, ty, warn)),
+        ScalarFunction::MomentNumber => Some(moment_number(&value.to_text(6)?, ty)),
+        _ => None,
+    }
+}
+
+/// The number that a text begins with, as type `ty`.
+pub fn read_number(reading: NumberReading, value: &Value, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Value {
+    let text = value.to_text(6).unwrap_or_default();
+    if reading == NumberReading::Bits {
+        let is_negative = text.trim_start().starts_with('-');
+        let (bits, warning) =
+            cast_from(value, None, if is_negative { SqlType::BIGINT } else { SqlType::BIGINT_UNSIGNED });
+        warning.into_iter().for_each(warn);
+        return match bits {
+            Value::Int(n) => Value::UInt(n as u64),
+            other => other,
+        };
+    }
+    let (number, warning) = cast_from(value, None, ty);
+    match reading {
+        NumberReading::Quiet => {}
+        _ => warn_of_decimal(reading, &text, warn),
+    }
+    warning.into_iter().filter(|w| w.code == ErrorCode::OutOfRange).for_each(warn);
+    number
+}
+
+/// Warns of a text that is no decimal, or goes on behind one.
+fn warn_of_decimal(reading: NumberReading, text: &str, warn: &mut dyn FnMut(CastWarning)) {
+    let has_none = !has_number(text);
+    if has_none && matches!(reading, NumberReading::Column | NumberReading::Result) {
+        let message = "Incorrect DECIMAL value: '0' for column '' at row -1".to_string();
+        warn(CastWarning { code: ErrorCode::TruncatedWrongValueForField, message });
+    }
+    let is_cut = has_none || !decimal_prefix(text).1;
+    if is_cut && matches!(reading, NumberReading::Column | NumberReading::Literal) {
+        let message = format!("Truncated incorrect DECIMAL value: '{text}'");
+        warn(CastWarning { code: ErrorCode::TruncatedWrongValue, message });
+    }
+}
+
+/// The number of a date, datetime or time that a function has made a text: `YYYY-MM-DD[ hh:mm:ss[.f]]` or
+/// `[-]hh:mm:ss[.f]`.
+fn moment_number(text: &str, ty: SqlType) -> Value {
+    let moment = match text.starts_with('-') || !text.contains('-') {
+        true => temporal::read_time(text).map(|read| Value::Time(read.micros)),
+        false => temporal::read_datetime(text).and_then(|read| match read.has_clock {
+            true => read.moment.datetime().map(Value::DateTime),
+            false => read.moment.date().map(Value::Date),
+        }),
+    };
+    moment.map_or(Value::Null, |moment| cast_from(&moment, None, ty).0)
+}
