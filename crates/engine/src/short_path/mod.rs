@@ -36,7 +36,7 @@ pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
 pub use key_access::KeyAccess;
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
-pub use parameters::{add_class, is_small, parameterize, type_of};
+pub use parameters::{ValueList, add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop, entries_max};
 pub use search::{RowSearch, scan_of};
