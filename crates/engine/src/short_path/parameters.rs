@@ -103,8 +103,8 @@ pub struct ValueList {
 
 /// Writes the statement into `text` with a `?` for each number and each string that something behind WHERE is compared
 /// with, or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names,
-/// positions or limits, and stay. The first long list of a SELECT goes into `list`. Returns false for what is none of these statements or cannot be told apart at a
-/// glance: comments, double quotes, user variables, several statements.
+/// positions or limits, and stay. The first long list of a SELECT goes into `list`. Returns false for what is none of
+/// these statements or cannot be told apart at a glance: comments, double quotes, user variables, several statements.
 pub fn parameterize(
     sql: &str,
     modes: SqlModes,

@@ -19,6 +19,7 @@ use crate::{
     processes::Begun,
     short_path::{
         Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueList, ValueRules, add_class, is_small, parameterize,
+        with_limits,
     },
     statement::Clock,
     variables::{self, Variables},
@@ -227,8 +228,13 @@ impl SessionState {
                 {
                     return None;
                 }
-                text.clone_from(&prepared.text);
-                *values = given.to_vec();
+                match with_limits(&prepared.text, given, text) {
+                    Some(others) => *values = others.to_vec(),
+                    None => {
+                        text.clone_from(&prepared.text);
+                        *values = given.to_vec();
+                    }
+                }
                 *list = None;
             }
         }
