@@ -116,7 +116,8 @@ pub fn parameterize(
     values.clear();
     *list = None;
     let sql = sql.trim_ascii();
-    let Some(verb) = Verb::of(sql) else { return false };
+    let may_be_long = |verb: &Verb| *verb == Verb::Select || sql.len() <= TEXT_BYTES_MAX;
+    let Some(verb) = Verb::of(sql).filter(may_be_long) else { return false };
     let mut reader = Reader {
         sql,
         modes,
@@ -126,8 +127,12 @@ pub fn parameterize(
         place: Place::Elsewhere,
         is_behind_in: false,
     };
-    let mut at = 0;
-    while at < sql.len() && is_small(text, values.len()) {
+    // Bytes of the list, which does not make the statement a long one.
+    let (mut at, mut listed) = (0, 0);
+    while at < sql.len() {
+        if at - listed > TEXT_BYTES_MAX || !is_small(text, values.len()) {
+            return false;
+        }
         if list.is_none()
             && let Some((end, members)) = reader.long_list(at)
         {
@@ -135,6 +140,7 @@ pub fn parameterize(
             values.extend(members.first().cloned());
             text.push_str("(?)");
             *list = Some(ValueList { index, members });
+            listed = end - at;
             at = end;
             continue;
         }
@@ -148,7 +154,7 @@ pub fn parameterize(
         }
         at = end;
     }
-    is_small(text, values.len())
+    at - listed <= TEXT_BYTES_MAX && is_small(text, values.len())
 }
 
 /// Where in a statement a piece stands.
