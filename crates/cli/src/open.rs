@@ -63,6 +63,7 @@ impl OpenArguments {
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             },
             threads: self.threads.unwrap_or(threads).clamp(1, 256),
+            serial_ms_max: DatabaseOptions::SERVER_SERIAL_MS_MAX,
             log: self.log.settings(),
             doublewrite: self.log.doublewrite(),
             force_recovery: self.force_recovery,

@@ -67,7 +67,11 @@ impl Arguments {
         let first = match &self.server {
             Some(address) => server(address),
             None => {
-                let options = DatabaseOptions { buffer_pool_bytes: self.pool.0, ..DatabaseOptions::default() };
+                let options = DatabaseOptions {
+                    buffer_pool_bytes: self.pool.0,
+                    serial_ms_max: DatabaseOptions::SERVER_SERIAL_MS_MAX,
+                    ..DatabaseOptions::default()
+                };
                 MeasuredDatabase {
                     name: self.dir.display().to_string(),
                     schema: pages::DATABASE.to_owned(),

@@ -64,6 +64,8 @@ pub struct DatabaseOptions {
     pub page_size: usize,
     pub durability: Durability,
     pub threads: usize,
+    /// A query that costs fewer milliseconds by estimate runs on one thread; 0: none does, for tests of small tables.
+    pub serial_ms_max: f64,
     /// Settings of the redo log.
     pub log: LogSettings,
     /// `innodb_doublewrite`: pages go by way of the doublewrite file to their places.
@@ -74,6 +76,12 @@ pub struct DatabaseOptions {
     pub progress: RecoveryProgress,
 }
 
+impl DatabaseOptions {
+    /// What a server has for [`DatabaseOptions::serial_ms_max`]: to wake other threads and to wait for them takes about
+    /// as long.
+    pub const SERVER_SERIAL_MS_MAX: f64 = 0.1;
+}
+
 impl Default for DatabaseOptions {
     fn default() -> DatabaseOptions {
         DatabaseOptions {
@@ -82,6 +90,7 @@ impl Default for DatabaseOptions {
             page_size: 16 << 10,
             durability: Durability::default(),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            serial_ms_max: 0.0,
             log: LogSettings::default(),
             doublewrite: true,
             force_recovery: false,

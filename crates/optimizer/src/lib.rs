@@ -109,7 +109,8 @@ fn run_once(
     *columns = Rc::unwrap_or_clone(planner.columns);
     let plan = planned?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
-    let plan = physical::finish(plan, columns, options.threads);
+    let threads = if plan.estimate.cost_ms < options.serial_ms_max { 1 } else { options.threads };
+    let plan = physical::finish(plan, columns, threads);
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new(), columns)?;
     }

@@ -22,6 +22,8 @@ pub struct Options {
     pub range_optimizer_max_mem_size: u64,
     /// Number of threads that a query runs on.
     pub threads: usize,
+    /// A plan that costs fewer milliseconds runs on one.
+    pub serial_ms_max: f64,
     /// The constants that plans are costed with.
     pub cost: CostModel,
     /// The hints of the statement.
@@ -42,6 +44,7 @@ impl Default for Options {
             region_relations_max: UNITS_MAX,
             range_optimizer_max_mem_size: 8 << 20,
             threads: 1,
+            serial_ms_max: 0.0,
             cost: CostModel::default(),
             hints: Hints::default(),
             interrupt: Interrupt::default(),

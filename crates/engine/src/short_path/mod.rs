@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   text -> parameterize -> key of the cache                          parameters.rs
+//!        -> a prepared one with the numbers of its LIMIT              limit_places.rs
 //!        -> texts as dates and numbers, values of the moment: NOW()   values.rs, text_numbers.rs
 //!        -> PlanCache: a plan, or "not here"                          cache.rs
 //!   first time: bound statement -> ShortPlan                          plan.rs
@@ -21,6 +22,7 @@ mod cache;
 mod constant;
 mod direct;
 mod key_access;
+mod limit_places;
 mod nested;
 mod parameter_places;
 mod parameters;
@@ -36,8 +38,9 @@ mod write;
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
 pub use key_access::KeyAccess;
+pub use limit_places::with_limits;
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
-pub use parameters::{add_class, is_small, parameterize, type_of};
+pub use parameters::{ValueList, add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop, entries_max};
 pub use search::{RowSearch, scan_of};

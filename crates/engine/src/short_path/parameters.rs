@@ -7,6 +7,9 @@ use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 const TEXT_BYTES_MAX: usize = 1024;
 /// Statements with more values are not looked at.
 pub const VALUES_MAX: usize = 32;
+/// A list of more integers behind IN is one parameter; one of still more is not.
+const LIST_MIN: usize = 16;
+const LIST_MAX: usize = 2000;
 /// An integer of so many digits is a BIGINT, whatever digits they are; decimals of so many are of one type, too.
 const DIGITS_MAX: usize = 18;
 
@@ -97,18 +100,57 @@ fn is_short(decimal: Decimal) -> bool {
     decimal.scale as usize <= DIGITS_MAX && decimal.fits(DIGITS_MAX as u8)
 }
 
+/// The integers of a long list behind IN, which is one `?` in the text of its statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueList {
+    /// The parameter that it is; its value is one of the members.
+    pub index: usize,
+    pub members: Vec<Value>,
+}
+
 /// Writes the statement into `text` with a `?` for each number and each string that something behind WHERE is compared
 /// with, or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names,
-/// positions or limits, and stay. Returns false for what is none of these statements or cannot be told apart at a
-/// glance: comments, double quotes, user variables, several statements.
-pub fn parameterize(sql: &str, modes: SqlModes, text: &mut String, values: &mut Vec<Value>) -> bool {
+/// positions or limits, and stay. The first long list of a SELECT goes into `list`. Returns false for what is none of
+/// these statements or cannot be told apart at a glance: comments, double quotes, user variables, several statements.
+pub fn parameterize(
+    sql: &str,
+    modes: SqlModes,
+    text: &mut String,
+    values: &mut Vec<Value>,
+    list: &mut Option<ValueList>,
+) -> bool {
     text.clear();
     values.clear();
+    *list = None;
     let sql = sql.trim_ascii();
-    let Some(verb) = Verb::of(sql).filter(|_| sql.len() <= TEXT_BYTES_MAX) else { return false };
-    let mut reader = Reader { sql, modes, verb, before: Before::Other, has_values: false, place: Place::Elsewhere };
-    let mut at = 0;
+    let may_be_long = |verb: &Verb| *verb == Verb::Select || sql.len() <= TEXT_BYTES_MAX;
+    let Some(verb) = Verb::of(sql).filter(may_be_long) else { return false };
+    let mut reader = Reader {
+        sql,
+        modes,
+        verb,
+        before: Before::Other,
+        has_values: false,
+        place: Place::Elsewhere,
+        is_behind_in: false,
+    };
+    // Bytes of the list, which does not make the statement a long one.
+    let (mut at, mut listed) = (0, 0);
     while at < sql.len() {
+        if at - listed > TEXT_BYTES_MAX || !is_small(text, values.len()) {
+            return false;
+        }
+        if list.is_none()
+            && let Some((end, members)) = reader.long_list(at)
+        {
+            let index = values.len();
+            values.extend(members.first().cloned());
+            text.push_str("(?)");
+            *list = Some(ValueList { index, members });
+            listed = end - at;
+            at = end;
+            continue;
+        }
         let Some(Piece { end, value }) = reader.piece(at) else { return false };
         match value {
             Some(value) => {
@@ -119,7 +161,7 @@ pub fn parameterize(sql: &str, modes: SqlModes, text: &mut String, values: &mut 
         }
         at = end;
     }
-    is_small(text, values.len())
+    at - listed <= TEXT_BYTES_MAX && is_small(text, values.len())
 }
 
 /// Where in a statement a piece stands.
@@ -147,15 +189,39 @@ struct Reader<'a> {
     /// True behind the word that values stand behind.
     has_values: bool,
     place: Place,
+    /// True between the word IN and what follows it.
+    is_behind_in: bool,
 }
 
 impl Reader<'_> {
+    /// The integers of a long list that begins at `at`, and the position behind it.
+    fn long_list(&mut self, at: usize) -> Option<(usize, Vec<Value>)> {
+        let may_be = self.is_behind_in && self.has_values && self.verb == Verb::Select;
+        let rest = self.sql[at..].strip_prefix('(').filter(|_| may_be)?;
+        let (list, _) = rest.split_once(')')?;
+        if list.bytes().filter(|b| *b == b',').take(LIST_MAX).count() < LIST_MIN {
+            return None;
+        }
+        let is_integer = |text: &str| {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            !digits.is_empty() && digits.len() < DIGITS_MAX && digits.bytes().all(|b| b.is_ascii_digit())
+        };
+        let member = |text: &str| Some(text.trim_ascii()).filter(|text| is_integer(text)).and_then(number);
+        let members = list.split(',').take(LIST_MAX + 1).map(member).collect::<Option<Vec<_>>>()?;
+        if members.len() > LIST_MAX {
+            return None;
+        }
+        (self.before, self.place, self.is_behind_in) = (Before::Other, Place::Elsewhere, false);
+        Some((at + list.len() + 2, members))
+    }
+
     /// The piece that begins at `at`; `None` if it cannot be told what it is.
     fn piece(&mut self, at: usize) -> Option<Piece> {
         let bytes = self.sql.as_bytes();
         let byte = bytes[at];
         let next = bytes.get(at + 1).copied();
         let is_value = self.has_values && self.before == Before::Value;
+        self.is_behind_in &= byte.is_ascii_whitespace();
         let mut value = None;
         let (end, before) = match byte {
             b' ' | b'\t' | b'\n' | b'\r' => (at + 1, self.before),
@@ -205,6 +271,7 @@ impl Reader<'_> {
     fn word(&mut self, word: &str) -> Before {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         self.has_values |= self.verb.has_values_behind(word);
+        self.is_behind_in = is("IN");
         self.place = match self.place {
             _ if is("IN") => Place::In,
             _ if is("SET") && self.verb == Verb::Update => Place::Set,
@@ -273,7 +340,7 @@ mod tests {
     fn literals_that_something_is_compared_with_are_parameters() {
         let parameters = |sql: &str| {
             let (mut text, mut values) = (String::new(), Vec::new());
-            parameterize(sql, SqlModes::NONE, &mut text, &mut values).then_some((text, values))
+            parameterize(sql, SqlModes::NONE, &mut text, &mut values, &mut None).then_some((text, values))
         };
         let some = |text: &str, values: Vec<Value>| Some((text.to_owned(), values));
         let text = |s: &str| Value::Text(s.to_owned());
@@ -335,7 +402,7 @@ mod tests {
     fn other_literals_stay_and_other_statements_are_left_alone() {
         let parameters = |sql: &str| {
             let (mut text, mut values) = (String::new(), Vec::new());
-            parameterize(sql, SqlModes::NONE, &mut text, &mut values).then_some((text, values))
+            parameterize(sql, SqlModes::NONE, &mut text, &mut values, &mut None).then_some((text, values))
         };
         for same in [
             "SELECT a FROM t WHERE a = 1e3",
@@ -361,5 +428,38 @@ mod tests {
         ] {
             assert_eq!(parameters(not), None, "{not}");
         }
+    }
+
+    #[test]
+    fn a_long_list_of_integers_is_one_parameter() {
+        let parameters = |sql: &str| {
+            let (mut text, mut values, mut list) = (String::new(), Vec::new(), None);
+            let is_short = parameterize(sql, SqlModes::NONE, &mut text, &mut values, &mut list);
+            is_short.then_some((text, values, list))
+        };
+        let numbers = |count: i64| (0..count).map(|n| (n - 3).to_string()).collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT a FROM t WHERE b = 7 AND id IN ( {} ) AND c IN (1, 2) LIMIT 5", numbers(500));
+        let (text, values, list) = parameters(&sql).unwrap();
+        assert_eq!(text, "SELECT a FROM t WHERE b = ? AND id IN (?) AND c IN (?, ?) LIMIT 5");
+        assert_eq!(values, [7, -3, 1, 2].map(Value::Int));
+        let list = list.unwrap();
+        assert_eq!((list.index, list.members.len(), &list.members[499]), (1, 500, &Value::Int(496)));
+        // Few, other members, a row, another place, another statement: none, and too many values for a plan mostly.
+        let lists = |sql: &str| parameters(sql).and_then(|(.., list)| list);
+        let (few, many, most) = (numbers(16), numbers(20), numbers(2001));
+        for sql in [
+            format!("SELECT a FROM t WHERE id IN ({few})"),
+            format!("SELECT a FROM t WHERE id IN ({most})"),
+            format!("SELECT a FROM t WHERE id IN ({many}, 'x')"),
+            format!("SELECT a FROM t WHERE id IN ({many}, 1.5)"),
+            format!("SELECT a FROM t WHERE id IN ({many}, ?)"),
+            format!("SELECT a FROM t WHERE id IN (({many}), ({many}))"),
+            format!("SELECT a FROM t WHERE id = f({many})"),
+            format!("SELECT a IN ({many}) FROM t"),
+            format!("DELETE FROM t WHERE id IN ({many})"),
+        ] {
+            assert_eq!(lists(&sql), None, "{sql}");
+        }
+        assert_eq!(lists(&format!("SELECT a FROM t WHERE id in({many})")).unwrap().members.len(), 20);
     }
 }

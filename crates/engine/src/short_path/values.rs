@@ -1,7 +1,10 @@
 //! The values that a plan runs with: those of the statement's text as its columns have them, and behind them those that
 //! are others at each execution though the text is the same.
 
-use super::{parameters::VALUES_MAX, text_numbers::TextNumbers};
+use super::{
+    parameters::{VALUES_MAX, ValueList},
+    text_numbers::TextNumbers,
+};
 use muster_algebra::{Expr, Rel};
 use muster_sql::{MomentValue, date_of_text};
 use muster_types::{
@@ -43,13 +46,16 @@ pub struct ValueRules {
     numbers: TextNumbers,
     /// The values behind those of the text.
     moments: Vec<MomentValue>,
+    /// The parameter that is a list, whose members come last.
+    list: Option<usize>,
 }
 
 impl ValueRules {
     /// The rules for a statement whose values have these types. `rel`: all in which a text may stand next to dates.
-    /// `None` if a value has two types there.
+    /// `list`: the parameter that is a list. `None` if a value has two types there.
     pub fn of(
         types: &[SqlType],
+        list: Option<usize>,
         rel: Option<&Rel>,
         numbers: TextNumbers,
         moments: Vec<MomentValue>,
@@ -66,13 +72,14 @@ impl ValueRules {
         }
         let changed = found.into_iter().enumerate().filter_map(|(index, ty)| Some((index, ty?)));
         let dates = changed.filter(|(index, ty)| types[*index].is_text() && ty.is_temporal()).collect();
-        is_one_type.then_some(ValueRules { dates, numbers, moments })
+        is_one_type.then_some(ValueRules { dates, numbers, moments, list })
     }
 
     /// The values to run with; `None` if a text next to dates is none that the column holds.
     pub fn apply<'a>(
         &self,
         values: &'a [Value],
+        list: Option<&ValueList>,
         modes: DateModes,
         moment: impl FnOnce() -> Moment,
     ) -> Option<Cow<'a, [Value]>> {
@@ -84,13 +91,19 @@ impl ValueRules {
         if !self.numbers.is_empty() {
             self.numbers.read(all.to_mut());
         }
-        if !self.moments.is_empty() {
+        if !self.moments.is_empty() || self.list.is_some() {
             let all = all.to_mut();
             all.resize(FIRST_MOMENT, Value::Null);
             let moment = moment();
             all.extend(self.moments.iter().map(|of| moment.value(*of)));
+            all.extend(list.into_iter().flat_map(|list| &list.members).cloned());
         }
         Some(all)
+    }
+
+    /// The parameter that is a list, and its members among the values that the plan runs with.
+    pub fn list<'v>(&self, values: &'v [Value]) -> Option<(usize, &'v [Value])> {
+        Some((self.list?, values.get(FIRST_MOMENT + self.moments.len()..)?))
     }
 }
 

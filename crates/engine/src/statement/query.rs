@@ -89,6 +89,7 @@ fn optimize_without(
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
     options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
+    options.serial_ms_max = context.database.options().serial_ms_max;
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
     off.iter().for_each(|switch| options.set(*switch, false));

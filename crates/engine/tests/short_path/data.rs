@@ -66,7 +66,8 @@ fn literal(random: &mut Random, column: &str) -> String {
 pub fn condition(random: &mut Random) -> String {
     let column = random.pick(&["id", "id", "id", "u", "k", "d", "s", "b", "c", "e", "m", "w", "x", "h", "f"]);
     let value = literal(random, column);
-    match random.below(10) {
+    match random.below(11) {
+        9 => long_list(random),
         0..3 => format!("{column} = {value}"),
         3 => format!("{column} BETWEEN {value} AND {}", literal(random, column)),
         4 => format!("{value} <= {column}"),
@@ -94,6 +95,19 @@ pub fn condition(random: &mut Random) -> String {
         }
         _ => format!("{column} LIKE 'a%' AND id > {} AND id < {}", random.below(4000), random.below(9000)),
     }
+}
+
+/// A list behind IN that is one parameter, with members that no column can hold now and then.
+fn long_list(random: &mut Random) -> String {
+    let column = random.pick(&["id", "id", "u", "k", "d", "f"]);
+    let odd = random.pick(&["-5", "-5", "-5", "99999999999", "'7'"]);
+    let members = (0..17 + random.below(60)).map(|_| match column {
+        "id" => (random.below(ROWS * 3 + 30)).to_string(),
+        "u" => (random.below(20) as u64 * 6_000_000_000_000_007).to_string(),
+        _ => random.below(250).to_string(),
+    });
+    let members: Vec<String> = members.collect();
+    format!("{column} IN ({odd}, {})", members.join(random.pick(&[",", ", ", " , "])))
 }
 
 /// A statement, and whether its rows come in an order that it names wholly.

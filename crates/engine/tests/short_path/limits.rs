@@ -158,3 +158,30 @@ async fn a_plan_that_often_reads_too_many_rows_is_left() {
     assert!(after > misses && after < misses + 5, "{misses} to {after}");
     assert!(!is_short(&mut root, &sql(2)).await);
 }
+
+/// A list of 500 keys has a plan that serves for other lists, of other lengths.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_lists_of_keys_share_a_plan() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 43).await;
+    let mut root = in_db(&database, "root").await;
+    let sql = |count: usize, step: usize| {
+        let list = (0..count).map(|n| (n * step).to_string()).collect::<Vec<_>>().join(",");
+        format!("SELECT id, k, b FROM t WHERE id IN ({list}) AND b <> 'x' ORDER BY id DESC LIMIT 700")
+    };
+    assert!(is_short(&mut root, &sql(500, 3)).await);
+    let misses = status(&mut root, "Plan_cache_misses").await;
+    for (count, step) in [(20, 3), (400, 9), (1200, 6)] {
+        assert!(is_short(&mut root, &sql(count, step)).await, "{count}");
+        let found = rows(&mut root, &sql(count, step)).await.unwrap();
+        root.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+        assert_eq!(rows(&mut root, &sql(count, step)).await.unwrap(), found);
+        root.execute("SET optimizer_switch = DEFAULT").await.unwrap();
+        assert!(found.len() > 10 && found.len() <= 700);
+    }
+    assert_eq!(status(&mut root, "Plan_cache_misses").await, misses);
+    // One row for many members, and a list that is not only a key.
+    let list = vec!["3"; 100].join(", ");
+    assert_eq!(rows(&mut root, &format!("SELECT id FROM t WHERE id IN ({list})")).await.unwrap(), [["3"]]);
+    assert!(!is_short(&mut root, &format!("SELECT COUNT(*) FROM t WHERE s = 'x' OR id IN ({list})")).await);
+}

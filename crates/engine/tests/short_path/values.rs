@@ -268,3 +268,43 @@ async fn texts_beside_dates() {
         assert_eq!(affected_rows > 0, changed, "{change}");
     }
 }
+
+/// LIMIT and OFFSET of a prepared statement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_of_prepared_statements() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 37).await;
+    let (mut short, mut general) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+    let int = Value::Int;
+    for (sql, values) in [
+        ("SELECT id FROM t WHERE id > ? ORDER BY id LIMIT ?", vec![vec![int(30), int(5)], vec![int(60), int(2)]]),
+        ("SELECT id, k FROM t WHERE k = 7 LIMIT ? OFFSET ?", vec![vec![int(3), int(1)], vec![int(0), int(0)]]),
+        ("SELECT id FROM t ORDER BY id DESC LIMIT ?, 4", vec![vec![int(2)], vec![Value::UInt(7)]]),
+        (
+            "SELECT id FROM t WHERE id < 90 LIMIT ?",
+            vec![
+                vec![int(-1)],
+                vec![Value::Null],
+                vec![Value::Text("3".into())],
+                vec![int(4)],
+                vec![Value::Double(2.5)],
+            ],
+        ),
+        ("SELECT id FROM t WHERE b = 'LIMIT ?' OR id = ?", vec![vec![int(9)]]),
+    ] {
+        let (of_short, of_general) = (short.prepare(sql).await.unwrap(), general.prepare(sql).await.unwrap());
+        for values in &values {
+            let wanted = answer(general.execute_prepared(of_general.id, values).await, true).await;
+            for _ in 0..2 {
+                let found = answer(short.execute_prepared(of_short.id, values).await, true).await;
+                assert_eq!(found.as_ref().map_err(|e| e.code), wanted.as_ref().map_err(|e| e.code), "{sql} {values:?}");
+            }
+            let statement = ShortStatement::Prepared { id: of_short.id, values };
+            let (_, answer) = short.execute_short(statement, CollectedRows::default()).await;
+            let is_number = values.iter().all(|value| matches!(value, Value::Int(0..) | Value::UInt(_)));
+            let is_short = is_number && !sql.contains("OR id");
+            assert_eq!(!matches!(answer, ShortAnswer::General), is_short, "{sql} {values:?}");
+        }
+    }
+}

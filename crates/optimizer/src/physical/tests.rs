@@ -160,3 +160,19 @@ fn equal_subqueries_of_a_node_stay_equal() {
     assert_eq!(found.len(), 2);
     assert_eq!(found[0], found[1]);
 }
+
+#[test]
+fn a_plan_that_costs_next_to_nothing_runs_on_one_thread() {
+    let shape_of = |rows: f64, serial_ms_max: f64| {
+        let mut t = Tables::new();
+        let table = t.table("t", &["a", "b", "c"]);
+        let (rel, _) = t.aggregate(table.rel, &[], AggregateFunction::Sum, Some(table.ids[2]));
+        let mut options = Options::default();
+        (options.threads, options.serial_ms_max) = (2, serial_ms_max);
+        let statistics = Injected::default().rows("t", rows);
+        shape(&optimize(rel, &mut t.columns, &statistics, &options).unwrap())
+    };
+    assert_eq!(shape_of(1e3, 0.1), "group1(t1)");
+    assert_eq!(shape_of(1e3, 0.0), "final1(gather1(partial2(t2)))");
+    assert_eq!(shape_of(1e6, 0.1), "final1(gather1(partial2(t2)))");
+}

@@ -103,7 +103,7 @@ impl SessionState {
     fn is_in_memory(&self, write: &ShortWrite) -> bool {
         let tables = self.database.tables();
         let table = tables.current().storage(write.table(), tables.store());
-        let values = write.rules().apply(self.short_path.values(), self.date_modes(), || self.moment());
+        let values = self.values_for(write.rules(), || self.moment());
         table.is_ok_and(|table| values.is_none_or(|values| write.is_resident(&table, &values)))
     }
 

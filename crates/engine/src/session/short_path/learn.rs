@@ -98,13 +98,14 @@ impl SessionState {
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
             return Ok(Known::General);
         }
+        let list = self.short_path.list.as_ref().map(|list| list.index);
         let shape = Shape::of(&bound).filter(|_| lock.is_none());
         let options = variables::optimizer_options(&context.session.variables);
-        let joined = TableQuery::of(&bound).filter(|query| query.keeps_to(&options));
+        let joined = TableQuery::of(&bound).filter(|query| list.is_none() && query.keeps_to(&options));
         if shape.is_none() && joined.is_none() {
             return Ok(Known::General);
         }
-        let Some(rules) = ValueRules::of(&types, Some(&bound.rel), numbers, environment.moments()) else {
+        let Some(rules) = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments()) else {
             return Ok(Known::General);
         };
         if lock.is_some() {
@@ -114,7 +115,7 @@ impl SessionState {
         let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow) };
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
-        let direct = shape.and_then(|shape| direct_way(shape, &general.plan, tables));
+        let direct = shape.and_then(|shape| direct_way(shape, list, &general.plan, tables));
         let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
         let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow) };
         let general = General {
@@ -144,7 +145,9 @@ impl SessionState {
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let env = environment.with(&to_change, Parameters::Types(&types));
         let rules = |target: &ChangeTarget, search: &Search| match search {
-            Search::Table(search) => ValueRules::of(&types, Some(&search.rel(target)), numbers, environment.moments()),
+            Search::Table(search) => {
+                ValueRules::of(&types, None, Some(&search.rel(target)), numbers, environment.moments())
+            }
             _ => None,
         };
         let general = |target: &ChangeTarget, search: &Search, surroundings: &Surroundings| {
@@ -155,7 +158,7 @@ impl SessionState {
         let (rules, change) = match statement {
             Statement::Insert(insert) => {
                 let change = ShortChange::of_insert(bind_insert(insert, &env)?);
-                (ValueRules::of(&types, None, numbers, environment.moments()), change)
+                (ValueRules::of(&types, None, None, numbers, environment.moments()), change)
             }
             Statement::Update(update) => {
                 let bound = bind_update(update, &env)?;
@@ -213,12 +216,13 @@ fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.
-fn direct_way(shape: Shape, general: &Plan, tables: &StatementTables) -> Option<(Way, bool)> {
+fn direct_way(shape: Shape, list: Option<usize>, general: &Plan, tables: &StatementTables) -> Option<(Way, bool)> {
     let stops_early = shape.limit.is_some() && shape.order.is_empty();
     let (access, fetch) = access(&shape, general).filter(|_| stops_early || !reads_too_many(general))?;
     let storage = muster_exec::TableSource::storage(tables, shape.table.id).ok()?;
     let in_key_order = access.whole_rows && fetch == RowFetch::KeyOrder;
-    Some((Way::Direct(DirectPlan::new(shape, access, &storage)?), in_key_order))
+    let plan = DirectPlan::new(shape, access, &storage)?;
+    list.is_none_or(|list| plan.reads_by_list(list)).then_some((Way::Direct(plan), in_key_order))
 }
 
 fn nested_way(

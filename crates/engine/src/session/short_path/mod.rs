@@ -19,12 +19,15 @@ use super::{Session, state::SessionState};
 use crate::{
     Outcome,
     processes::Begun,
-    short_path::{Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueRules, add_class, is_small, parameterize},
+    short_path::{
+        Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueList, ValueRules, add_class, is_small, parameterize,
+        with_limits,
+    },
     statement::Clock,
     variables::{self, Variables},
 };
 use muster_algebra::Switch;
-use muster_types::{Collation, Result, Value, temporal::DateModes};
+use muster_types::{Collation, Result, Value};
 use std::{
     borrow::Cow,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -66,6 +69,7 @@ pub struct ShortPath {
     key: Vec<u8>,
     text: String,
     values: Vec<Value>,
+    list: Option<ValueList>,
     /// True if it is a prepared statement of the protocol.
     is_prepared: bool,
     /// True if the cache did not know it.
@@ -90,14 +94,10 @@ struct Settings {
 }
 
 impl ShortPath {
-    /// The values of the statement that was looked for last.
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
     /// Notes a statement without values that the cache is not asked for.
     pub fn note(&mut self, text: &str, is_prepared: bool) {
         self.values.clear();
+        self.list = None;
         text.clone_into(&mut self.text);
         (self.is_prepared, self.is_unknown) = (is_prepared, false);
     }
@@ -217,10 +217,10 @@ impl SessionState {
             return None;
         }
         let (number, modes) = (self.short_path.settings.as_ref()?.number, self.modes());
-        let ShortPath { key, text, values, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
+        let ShortPath { key, text, values, list, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
         *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
         match statement {
-            ShortStatement::Text(sql) if parameterize(sql, modes, text, values) => {}
+            ShortStatement::Text(sql) if parameterize(sql, modes, text, values, list) => {}
             ShortStatement::Text(_) => return None,
             ShortStatement::Prepared { id, values: given } => {
                 let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
@@ -232,13 +232,22 @@ impl SessionState {
                 {
                     return None;
                 }
-                text.clone_from(&prepared.text);
-                *values = given.to_vec();
+                match with_limits(&prepared.text, given, text) {
+                    Some(others) => *values = others.to_vec(),
+                    None => {
+                        text.clone_from(&prepared.text);
+                        *values = given.to_vec();
+                    }
+                }
+                *list = None;
             }
         }
         key.clear();
         key.extend_from_slice(&number.to_le_bytes());
         values.iter().try_for_each(|value| add_class(value, *is_prepared, key))?;
+        if let Some(list) = list {
+            key.extend([b'L', list.index as u8]);
+        }
         key.push(0);
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
@@ -262,14 +271,15 @@ impl SessionState {
         self.moment_at(&self.clock(self.variables.settings()))
     }
 
-    fn date_modes(&self) -> DateModes {
-        self.variables.settings().date_modes
-    }
-
     /// The values that the statement which was looked for last runs with. `None` if the general path has to tell what
     /// one of them means.
+    fn values_for(&self, rules: &ValueRules, moment: impl FnOnce() -> Moment) -> Option<Cow<'_, [Value]>> {
+        let modes = self.variables.settings().date_modes;
+        rules.apply(&self.short_path.values, self.short_path.list.as_ref(), modes, moment)
+    }
+
     fn values_at(&self, rules: &ValueRules, clock: &Clock) -> Option<Cow<'_, [Value]>> {
-        rules.apply(self.short_path.values(), self.date_modes(), || self.moment_at(clock))
+        self.values_for(rules, || self.moment_at(clock))
     }
 
     fn moment_at(&self, clock: &Clock) -> Moment {

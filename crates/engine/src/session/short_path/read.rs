@@ -130,7 +130,7 @@ impl SessionState {
                 self.transaction.read_view(|| self.database.newest_view())
             }
         };
-        let values = whole.rules().apply(self.short_path.values(), self.date_modes(), || self.moment());
+        let values = self.values_for(whole.rules(), || self.moment());
         let Some(values) = values else { return RunEnd::General };
         let values = &*values;
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {

@@ -13,7 +13,7 @@ mod shape;
 pub use run::{Surroundings, run};
 pub use shape::Shape;
 
-use super::key_access::KeyAccess;
+use super::key_access::{KeyAccess, KeyConstant, KeyValues};
 use muster_algebra::Expr;
 use muster_storage::{
     Table,
@@ -76,6 +76,21 @@ impl DirectPlan {
             return None;
         }
         Some(DirectPlan { table: Arc::downgrade(table), shape, access, filter, stored, order })
+    }
+
+    /// Returns true if a parameter that is a list is one part of the keys and nothing else, so that each member stands
+    /// for rows of its own.
+    pub fn reads_by_list(&self, list: usize) -> bool {
+        let is_list = |expr: &Expr| matches!(expr, Expr::Parameter { index, .. } if *index == list);
+        let lists: Vec<&[KeyConstant]> = (self.access.equal.iter())
+            .filter_map(|values| match values {
+                KeyValues::AnyOf(list) => Some(list.as_slice()),
+                KeyValues::One(_) => None,
+            })
+            .collect();
+        let mut found = false;
+        self.filter.iter().for_each(|expr| expr.visit(&mut |e| found |= is_list(e)));
+        !found && matches!(lists.as_slice(), [[member]] if is_list(&member.expr))
     }
 
     /// The table, as long as it is there.

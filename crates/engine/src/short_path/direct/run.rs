@@ -16,7 +16,7 @@ use crate::short_path::{
 };
 use muster_algebra::{ColId, Expr};
 use muster_storage::{Pages, ReadView, RowOnPage, RowVisit, Table, VisitCounts, VisitEnd, key::ByteRange};
-use muster_types::{Value, ValueRef};
+use muster_types::{KeyRange, Value, ValueRef};
 use std::{ops::ControlFlow, sync::Arc};
 
 /// The surroundings of a run: where its pages come from, and what stops it.
@@ -29,6 +29,7 @@ pub struct Surroundings<'a> {
 }
 
 struct ShortRun<'a> {
+    whole: &'a ShortPlan,
     plan: &'a DirectPlan,
     values: &'a [Value],
     sink: &'a mut dyn RowSink,
@@ -64,6 +65,7 @@ pub fn run(
         _ => Vec::new(),
     };
     let mut run = ShortRun {
+        whole,
         plan,
         values,
         sink,
@@ -95,11 +97,17 @@ impl ShortRun<'_> {
             return Ok(VisitEnd::Done);
         }
         let access = &self.plan.access;
-        let values = self.values;
-        let ranges = access.ranges(|constant| match constant_value(&constant.expr, values) {
-            Some(value) => constant.key_value(&value),
-            None => KeyValue::Unknown,
-        });
+        let ranges = match self.whole.rules().list(self.values) {
+            None => self.ranges(self.values),
+            Some((index, members)) => {
+                let mut values = self.values.to_vec();
+                let of_member = |member: &Value| {
+                    values[index].clone_from(member);
+                    self.ranges(&values)
+                };
+                members.iter().map(of_member).collect::<Result<Vec<_>, _>>().map(|ranges| ranges.concat())
+            }
+        };
         let ranges = match ranges {
             Ok(ranges) => ranges,
             Err(KeyValue::Null) => return Ok(VisitEnd::Done),
@@ -114,6 +122,14 @@ impl ShortRun<'_> {
             }
         }
         Ok(VisitEnd::Done)
+    }
+
+    /// The ranges of keys for values of the parameters.
+    fn ranges(&self, values: &[Value]) -> Result<Vec<KeyRange>, KeyValue> {
+        self.plan.access.ranges(|constant| match constant_value(&constant.expr, values) {
+            Some(value) => constant.key_value(&value),
+            None => KeyValue::Unknown,
+        })
     }
 
     fn read_range(&mut self, table: &Table, range: &ByteRange, pages: &Pages<'_>) -> Result<VisitEnd, Left> {
