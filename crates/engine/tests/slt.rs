@@ -175,6 +175,7 @@ files! {
     functions_aggregates
     functions_bytes
     functions_dates
+    functions_digests
     functions_information
     functions_languages
     functions_locks

@@ -121,7 +121,12 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" => 1..=1,
         "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
         "NAME_CONST" | "GET_LOCK" | "BENCHMARK" => 2..=2,
-        "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
+        "RELEASE_LOCK"
+        | "IS_FREE_LOCK"
+        | "IS_USED_LOCK"
+        | "PS_THREAD_ID"
+        | "STATEMENT_DIGEST"
+        | "STATEMENT_DIGEST_TEXT" => 1..=1,
         "RELEASE_ALL_LOCKS" => 0..=0,
         _ => return None,
     })
@@ -246,6 +251,8 @@ impl Binder<'_> {
             "IS_USED_LOCK" => self.session_call(S::IsUsedLock, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "RELEASE_ALL_LOCKS" => self.session_call(S::ReleaseAllLocks, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "PS_THREAD_ID" => self.session_call(S::PsThreadId, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "STATEMENT_DIGEST" => self.statement_digest(S::StatementDigest, name, args[0], cx),
+            "STATEMENT_DIGEST_TEXT" => self.statement_digest(S::StatementDigestText, name, args[0], cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
