@@ -195,6 +195,17 @@ files! {
     literals_and_notes
     load
     load_rows
+    manual_aggregates
+    manual_bits
+    manual_casts
+    manual_comparison
+    manual_dates
+    manual_information
+    manual_miscellaneous
+    manual_numbers
+    manual_regexp
+    manual_secrets
+    manual_texts
     max_sort_length
     names
     no_primary_key

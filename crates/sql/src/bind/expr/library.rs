@@ -101,7 +101,10 @@ impl Binder<'_> {
                 }
                 Takes::DigitText => match bytes_as_number(item) {
                     item if item.ty.is_bytes() => item,
-                    item => self.convert_to_text(item, default),
+                    item => {
+                        let item = self.bits_as_digits(item);
+                        self.convert_to_text(item, default)
+                    }
                 },
                 Takes::Text => texts.next().unwrap_or(item),
                 Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
