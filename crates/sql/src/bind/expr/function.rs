@@ -18,13 +18,16 @@ pub(super) fn wrong_count(name: &str) -> SqlError {
     )
 }
 
-/// 1305; 1241 for a row where one value is wanted.
+/// 1305, or 1046 without a database that it could be in; 1241 for a row where one value is wanted.
 pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
     if name == "ROW" {
         return operand_columns(1);
     }
-    let full =
-        if name.contains('.') { name.to_string() } else { format!("{}.{name}", cx.names.database.unwrap_or("")) };
+    let full = match cx.names.database {
+        _ if name.contains('.') => name.to_string(),
+        Some(database) => format!("{database}.{name}"),
+        None => return SqlError::no_database_selected(),
+    };
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
 }
 
@@ -401,14 +404,18 @@ impl Binder<'_> {
             _ => {
                 let function = if name == "ROUND" { F::Round } else { F::Truncate };
                 let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
-                let places = self.count(places);
+                let mut places = self.count(places);
                 let result = match ty {
                     SqlType::Decimal { .. } => {
-                        let (p, s) = digits;
+                        // Digits that a quotient has beyond those it shows do not count.
+                        let (p, s) = decimal_digits(shown).unwrap_or(digits);
                         // With places known the result has that scale; rounding can carry into a digit more.
                         let scale = match fold::constant(&places.expr) {
-                            Some(Value::Int(n)) => n.clamp(0, s as i64) as u32,
-                            _ => decimal_digits(shown).map_or(s, |(_, shown)| shown),
+                            Some(Value::Int(n)) => {
+                                places = self.given(Value::Int(n.min(s.into())));
+                                n.clamp(0, s.into()) as u32
+                            }
+                            _ => s,
                         };
                         SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
                     }
