@@ -122,7 +122,7 @@ impl Binder<'_> {
         };
         let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
-        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. }) {
+        if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. } | SqlType::Bytes { .. }) {
             model.decimals = result::decimals(&refs);
         }
         if ty.collation().is_some() {
