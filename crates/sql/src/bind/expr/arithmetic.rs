@@ -59,7 +59,11 @@ impl Binder<'_> {
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
         let (l, r) = (bytes_as_number(l), bytes_as_number(r));
         let rules = self.arithmetic_rules();
-        let types = arithmetic::arithmetic(op, &l, &r, rules);
+        let mut types = arithmetic::arithmetic(op, &l, &r, rules);
+        let is_unsigned = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Unsigned(_)));
+        if op == ArithmeticOp::IntDiv && (is_unsigned(&l) || is_unsigned(&r)) {
+            types.result = SqlType::BIGINT_UNSIGNED;
+        }
         let decimals = arithmetic::decimals(op, &l, &r, rules).filter(|_| types.result == SqlType::Double);
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
         let folded = match (l.as_literal(), r.as_literal()) {
