@@ -94,8 +94,8 @@ impl<'a> Lexer<'a> {
             } else if rest.starts_with("/*+") && self.takes_hints {
                 self.at += 3;
                 return true;
-            } else if rest.starts_with("/*") {
-                self.at += 2 + rest[2..].find("*/").map_or(rest.len() - 2, |end| end + 2);
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                self.at += 2 + comment.find("*/").map_or(comment.len(), |end| end + 2);
             } else if rest.starts_with(|c: char| c.is_ascii_whitespace() || c.is_ascii_control()) {
                 self.at += 1;
             } else {
@@ -223,7 +223,13 @@ impl<'a> Lexer<'a> {
                 self.name_in_hint(name)
             }
             b'\'' | b'"' => {
-                self.quoted(b);
+                let end = self.rest().find("*/").map_or(self.text.len(), |end| self.at + end);
+                let (content, start) = (self.quoted(b), self.at);
+                // MySQL passes over what comes behind an empty text, or one without an end.
+                if content.is_empty() || start > end {
+                    self.at = end;
+                    return None;
+                }
                 Lexeme::Value
             }
             b'0'..=b'9' => {
