@@ -101,6 +101,11 @@ listed! {
         IsUsedLock,
         /// `(connection)`: the number of its thread.
         PsThreadId,
+        /// `(statement, modes of sql_mode, 1 if the statement is constant)`: the hash of the statement without its
+        /// values.
+        StatementDigest,
+        /// As [`SessionFunction::StatementDigest`]; the text of the statement without its values.
+        StatementDigestText,
     }
 }
 
@@ -114,6 +119,8 @@ impl SessionFunction {
             SessionFunction::IsFreeLock => "is_free_lock",
             SessionFunction::IsUsedLock => "is_used_lock",
             SessionFunction::PsThreadId => "ps_thread_id",
+            SessionFunction::StatementDigest => "statement_digest",
+            SessionFunction::StatementDigestText => "statement_digest_text",
         }
     }
 }

@@ -8,8 +8,10 @@
 use crate::processes::SessionShared;
 use muster_algebra::SessionFunction;
 use muster_exec::SessionCalls;
+use muster_sql::digest::statement_digest;
 use muster_storage::mutex::Mutex;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value};
+use sha2::{Digest, Sha256};
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
@@ -262,9 +264,27 @@ impl SessionCalls for CallsOfSession {
                     };
                     number(id.filter(|id| (self.has_connection)(*id)))
                 }
+                SessionFunction::StatementDigest | SessionFunction::StatementDigestText => digest_of(function, &args)?,
             })
         })
     }
+}
+
+/// STATEMENT_DIGEST and STATEMENT_DIGEST_TEXT of `(statement, modes, 1 if the statement is constant)`.
+fn digest_of(function: SessionFunction, args: &[Value]) -> Result<Value> {
+    let (Some(sql), Some(Value::Int(modes)), Some(Value::Int(is_constant))) =
+        (args.first().and_then(|sql| sql.to_text(6)), args.get(1), args.get(2))
+    else {
+        return Ok(Value::Null);
+    };
+    let modes = SqlModes::from_number(u64::try_from(*modes).unwrap_or(0)).unwrap_or(SqlModes::NONE);
+    let digest = statement_digest(&sql, modes, *is_constant == 1)?;
+    Ok(Value::Text(match function {
+        SessionFunction::StatementDigest => {
+            Sha256::digest(&digest.tokens).iter().map(|byte| format!("{byte:02x}")).collect()
+        }
+        _ => digest.text,
+    }))
 }
 
 #[cfg(test)]

@@ -178,6 +178,7 @@ files! {
     functions_aggregates
     functions_bytes
     functions_dates
+    functions_digests
     functions_information
     functions_languages
     functions_locks
@@ -197,6 +198,17 @@ files! {
     literals_and_notes
     load
     load_rows
+    manual_aggregates
+    manual_bits
+    manual_casts
+    manual_comparison
+    manual_dates
+    manual_information
+    manual_miscellaneous
+    manual_numbers
+    manual_regexp
+    manual_secrets
+    manual_texts
     max_sort_length
     names
     no_primary_key

@@ -4,6 +4,7 @@
 //!   split      several statements in one text                       split.rs
 //!   parse      one statement: our own grammar on top of sqlparser   parse/
 //!   Statement  what was said                                        statement/
+//!   digest     a statement without its values                       digest/
 //!   bind       names, types, implicit casts: Query -> Rel           bind/
 //!   typing     MySQL's type rules                                   typing/
 //!   hints      /*+ optimizer hints */                               hints.rs
@@ -14,6 +15,7 @@
 //! or storage.
 
 pub mod bind;
+pub mod digest;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hints;

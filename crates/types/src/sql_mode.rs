@@ -92,6 +92,11 @@ impl SqlModes {
         self.0 & modes.0 != 0
     }
 
+    /// The bits of the modes, which [`SqlModes::from_number`] reads.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The modes that are in both sets.
     pub fn both(self, other: SqlModes) -> SqlModes {
         SqlModes(self.0 & other.0)

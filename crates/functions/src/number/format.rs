@@ -8,7 +8,7 @@ const DECIMALS_MAX: i64 = 30;
 /// The digits, what separates their groups, and room for all digits behind the point.
 pub fn returns(typing: &Typing) -> ResultType {
     let digits = match typing.args[0].given {
-        SqlType::Int { width: IntWidth::Big, .. } => 20,
+        SqlType::Int { width: IntWidth::Big, .. } => u64::from(typing.args[0].given_characters).min(20),
         SqlType::Double => 22,
         _ => u64::from(typing.args[0].given_characters),
     };

@@ -67,6 +67,9 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     if column.ty.stored_type().is_numeric() {
         flags.set(ColumnFlags::BINARY_FLAG, column.computed && !told.stored);
     }
+    if told.ty == Some(SqlType::Year) {
+        flags.remove(ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG);
+    }
     if told.unsigned {
         flags.insert(ColumnFlags::UNSIGNED_FLAG);
     }

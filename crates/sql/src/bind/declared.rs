@@ -78,6 +78,14 @@ impl Binder<'_> {
         }
     }
 
+    /// The item where the digits of a number are wanted as a text: the values of a BIT column as numbers.
+    pub(super) fn bits_as_digits(&self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            Some(SqlType::Bit { .. }) => self.no_operand(item),
+            _ => item,
+        }
+    }
+
     /// An item that a cast was written for: it is no longer the operand of a column, and is ordered as what it was cast
     /// to.
     pub(super) fn no_operand(&self, item: Item) -> Item {

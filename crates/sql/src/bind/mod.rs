@@ -40,6 +40,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod updatable;
+mod written_null;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{

@@ -2,7 +2,7 @@
 //! `decimals` and `m_nullable`): the lengths of literals, variables and what the session answers, and functions that
 //! MySQL takes for nullable whatever their arguments are.
 
-use super::{binder::Binder, expr::plain_args};
+use super::{binder::Binder, expr::plain_args, written_null::has_nullable_operand};
 use crate::{
     VariableScope,
     typing::{Item, length, text_of_length},
@@ -23,8 +23,6 @@ const DATABASE: u32 = 34;
 const CHARSET: u32 = 64;
 /// Characters of a system variable that is a text.
 const VARIABLE: u32 = 21_845;
-/// Characters of a computed year.
-const YEAR: u32 = 5;
 /// Bytes of a user variable that is NULL.
 const USER_VARIABLE: u32 = 65_532;
 /// Bytes of the longest text that is declared as MEDIUMTEXT.
@@ -32,9 +30,11 @@ const MEDIUM: u32 = 1 << 24;
 /// Characters of a double in a column of a table, and of a computed one.
 const STORED_DOUBLE: u32 = 22;
 const COMPUTED_DOUBLE: u32 = 23;
+/// Characters of CAST .. AS YEAR.
+const COMPUTED_YEAR: u32 = 5;
 
 /// Functions whose result MySQL declares as nullable, whatever their arguments are.
-const NULLABLE: &[&str] = &[
+pub(super) const NULLABLE: &[&str] = &[
     "CHAR",
     "DATE",
     "DAY",
@@ -68,7 +68,7 @@ const NULLABLE: &[&str] = &[
 /// Functions whose result MySQL declares as nullable if an argument is.
 const NULLABLE_AS_ARGUMENTS: &[&str] = &["FROM_DAYS", "MAKE_SET", "STRCMP"];
 /// Functions that move a date: of a text they give a CHAR.
-const MOVES: &[&str] = &["ADDDATE", "ADDTIME", "DATE_ADD", "DATE_SUB", "SUBDATE", "SUBTIME", "TIMESTAMPADD"];
+pub(super) const MOVES: &[&str] = &["ADDDATE", "ADDTIME", "DATE_ADD", "DATE_SUB", "SUBDATE", "SUBTIME", "TIMESTAMPADD"];
 
 fn of_length(length: u32) -> ResultShape {
     ResultShape { length: Some(length), ..ResultShape::default() }
@@ -81,6 +81,14 @@ fn nullable() -> ResultShape {
 impl Binder<'_> {
     /// The shape of a select item, by how it is written.
     pub(super) fn result_shape(&self, written: &ast::Expr, item: &Item) -> ResultShape {
+        let shape = self.own_shape(written, item);
+        match shape.nullable {
+            None if has_nullable_operand(written) => ResultShape { nullable: Some(true), ..shape },
+            _ => shape,
+        }
+    }
+
+    fn own_shape(&self, written: &ast::Expr, item: &Item) -> ResultShape {
         use ast::Expr as E;
         match written {
             E::Nested(inner) => self.result_shape(inner, item),
@@ -91,8 +99,11 @@ impl Binder<'_> {
             },
             E::Identifier(name) => self.variable(&[name], item),
             E::CompoundIdentifier(names) => self.variable(&names.iter().collect::<Vec<_>>(), item),
-            E::Cast { data_type, .. } | E::Convert { data_type: Some(data_type), .. } => cast(item, data_type),
-            E::Convert { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
+            E::Cast { data_type, .. } | E::Convert { data_type: Some(data_type), .. } if is_year(data_type) => {
+                ResultShape { ty: Some(SqlType::Year), length: Some(COMPUTED_YEAR), ..nullable() }
+            }
+            E::Convert { data_type: None, .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
+            E::Cast { .. } | E::Convert { .. } => cast(item),
             E::Collate { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
             E::Trim { .. } | E::Extract { .. } => nullable(),
             E::Substring { substring_from, substring_for, .. } => {
@@ -142,11 +153,15 @@ impl Binder<'_> {
                 Some(SqlType::Text { length, .. }) => of_length(length),
                 _ => ResultShape::default(),
             },
-            "REPEAT" | "SPACE" | "LPAD" | "RPAD" => match item.ty {
-                SqlType::Text { length: u32::MAX, .. } => of_length(MEDIUM * 4),
-                SqlType::Bytes { length: u32::MAX, .. } => of_length(MEDIUM),
-                _ => ResultShape::default(),
-            },
+            "REPEAT" | "SPACE" | "LPAD" | "RPAD" => {
+                let count = args.get(usize::from(name != "SPACE")).and_then(|count| constant(count));
+                filled(item.ty, count, matches!(name, "LPAD" | "RPAD"))
+            }
+            // A number that is declared as a YEAR.
+            "MIN" | "MAX" if self.is_of_year(&item.expr) => {
+                ResultShape { ty: Some(SqlType::Year), unsigned: true, ..of_length(4) }
+            }
+            "STATEMENT_DIGEST_TEXT" => of_length(MEDIUM * 4),
             "REPLACE" => ResultShape { length: replaced(item, self), ..ResultShape::default() },
             "SUBSTRING" | "SUBSTR" | "MID" => {
                 let length = self.substring(item, args.get(1).copied(), args.get(2).copied());
@@ -165,6 +180,14 @@ impl Binder<'_> {
             }
             _ if NULLABLE.contains(&name) => nullable(),
             _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+        }
+    }
+
+    /// Returns true for casts of a YEAR.
+    fn is_of_year(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { arg, .. } => self.type_of(arg) == SqlType::Year || self.is_of_year(arg),
+            _ => false,
         }
     }
 
@@ -208,7 +231,8 @@ impl Binder<'_> {
         let start = constant(from?)?;
         let distance = u32::try_from(start.unsigned_abs()).unwrap_or(u32::MAX);
         let rest = match start {
-            ..0 => length.min(distance),
+            ..0 if distance > length => 0,
+            ..0 => distance,
             0 => return None,
             _ => length.saturating_sub(distance - 1),
         };
@@ -325,6 +349,29 @@ fn unnamed(name: &str) -> ColumnOrigin {
     ColumnOrigin { database: String::new(), table: String::new(), alias: String::new(), column: name.to_owned() }
 }
 
+/// The shape of a text that is as long as `count` says, if that is known. A number below 0 is a large one where the
+/// text `wraps` it.
+fn filled(ty: SqlType, count: Option<i64>, wraps: bool) -> ResultShape {
+    let is_wrapped = wraps && count.is_some_and(|count| count < 0);
+    match ty {
+        SqlType::Text { collation, .. } if is_wrapped => {
+            ResultShape { ty: Some(text_of_length(u64::MAX, collation)), ..of_length(MEDIUM) }
+        }
+        SqlType::Text { length, collation, .. }
+            if count.is_some() && length.saturating_mul(collation.charset_max_bytes()) > MEDIUM =>
+        {
+            of_length(MEDIUM)
+        }
+        SqlType::Text { length: u32::MAX, .. } => of_length(MEDIUM * 4),
+        SqlType::Bytes { length, .. } if length > MEDIUM => of_length(MEDIUM),
+        _ => ResultShape::default(),
+    }
+}
+
+fn is_year(ty: &DataType) -> bool {
+    matches!(ty, DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year"))
+}
+
 /// The shape of a literal.
 fn literal(value: &ast::Value, item: &Item) -> ResultShape {
     use ast::Value as V;
@@ -345,11 +392,8 @@ fn literal(value: &ast::Value, item: &Item) -> ResultShape {
 }
 
 /// The shape of CAST and CONVERT.
-fn cast(item: &Item, to: &DataType) -> ResultShape {
+fn cast(item: &Item) -> ResultShape {
     match item.ty {
-        _ if matches!(to, DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year")) => {
-            ResultShape { ty: Some(SqlType::Year), length: Some(YEAR), ..nullable() }
-        }
         SqlType::Int { .. } => of_length(INTEGER),
         SqlType::Float => of_length(COMPUTED_DOUBLE),
         SqlType::Bytes { kind: BytesKind::Binary, length } => {
@@ -392,7 +436,7 @@ fn replaced(item: &Item, binder: &Binder) -> Option<u32> {
     Some(text.max(text.saturating_mul(to.saturating_sub(1))))
 }
 
-fn is_interval(expr: &ast::Expr) -> bool {
+pub(super) fn is_interval(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Interval(_))
 }
 

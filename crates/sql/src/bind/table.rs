@@ -77,7 +77,6 @@ impl Binder<'_> {
         if database.is_none()
             && let Some(cte) = names.cte(table)
         {
-            refuse_index_names(hints, alias_name)?;
             return self.cte(&cte, alias_name, names);
         }
         let Some(database) = database.or(names.database) else {
@@ -91,7 +90,7 @@ impl Binder<'_> {
         }
         if let Some(view) = self.env.catalog.view(database, table, names.definer)? {
             self.mention(&view.database, &view.name, names);
-            refuse_index_names(hints, alias_name)?;
+            refuse_index_hints(hints, &view.name)?;
             return self.view(&view, alias_name, names);
         }
         self.env.catalog.check_database(database)?;
@@ -108,7 +107,7 @@ impl Binder<'_> {
     }
 
     fn base_table(&mut self, table: Arc<TableDef>, alias: &str, hints: &[ast::TableIndexHints]) -> Result<Joined> {
-        let hints = hints.iter().map(|h| index_hint(&table, h)).collect::<Result<Vec<_>>>()?;
+        let hints = hints.iter().map(|h| index_hint(&table, alias, h)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
             let origin = ColumnOrigin {
@@ -330,16 +329,16 @@ fn no_such_index(index: &str, table: &str) -> SqlError {
     SqlError::new(ErrorCode::KeyDoesNotExist, format!("Key '{index}' doesn't exist in table '{table}'"))
 }
 
-/// Error 1176 for any index named in the hints of a view or a WITH table, which has no indexes.
-fn refuse_index_names(hints: &[ast::TableIndexHints], alias: &str) -> Result<()> {
-    match hints.iter().flat_map(|h| &h.index_names).next() {
-        Some(index) => Err(no_such_index(&index.value, alias)),
+/// Error 1176 for hints of a view, which has no indexes; for `USE INDEX ()` with MySQL's name of no index.
+fn refuse_index_hints(hints: &[ast::TableIndexHints], view: &str) -> Result<()> {
+    match hints.first() {
+        Some(hint) => Err(no_such_index(hint.index_names.first().map_or("(null)", |index| &index.value), view)),
         None => Ok(()),
     }
 }
 
-/// Error 1176 for an index that the table does not have.
-fn index_hint(table: &TableDef, hint: &ast::TableIndexHints) -> Result<IndexHint> {
+/// Error 1176 for an index that the table does not have, which shows its alias.
+fn index_hint(table: &TableDef, alias: &str, hint: &ast::TableIndexHints) -> Result<IndexHint> {
     let kind = match hint.hint_type {
         TableIndexHintType::Use => IndexHintKind::Use,
         TableIndexHintType::Force => IndexHintKind::Force,
@@ -356,7 +355,7 @@ fn index_hint(table: &TableDef, hint: &ast::TableIndexHints) -> Result<IndexHint
     }
     let find = |name: &ast::Ident| {
         let position = table.index(&name.value).filter(|i| *i > 0 || table.has_primary_key());
-        position.ok_or_else(|| no_such_index(&name.value, &table.name))
+        position.ok_or_else(|| no_such_index(&name.value, alias))
     };
     let indexes = hint.index_names.iter().map(find).collect::<Result<Vec<_>>>()?;
     Ok(IndexHint { kind, scope, indexes })

@@ -125,7 +125,7 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         "TIME" => SqlType::Time { fsp: fsp(c, &name)? },
         "CHAR" | "CHARACTER" if c.accept("VARYING") => varchar(c, &name)?,
         "CHAR" | "CHARACTER" => text(TextKind::Char, bounded(length(c, &name)?.unwrap_or(1), 255, &name)?),
-        "VARCHAR" => varchar(c, &name)?,
+        "VARCHAR" | "VARCHARACTER" => varchar(c, &name)?,
         "NCHAR" | "NVARCHAR" | "NATIONAL" => national(c, &word, spec)?,
         "TINYTEXT" => text(TextKind::TinyText, 255),
         "TEXT" => {
@@ -134,7 +134,7 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
         "MEDIUMTEXT" => text(TextKind::MediumText, 16_777_215),
         "LONGTEXT" => text(TextKind::LongText, u32::MAX),
-        "LONG" => text(TextKind::MediumText, 16_777_215),
+        "LONG" => long(c),
         "BINARY" => bytes(BytesKind::Binary, bounded(length(c, &name)?.unwrap_or(1), 255, &name)?),
         "VARBINARY" => match length(c, &name)? {
             Some(n) => bytes(BytesKind::VarBinary, bounded(n, VARCHAR_MAX, &name)?),
@@ -240,9 +240,9 @@ fn bit(c: &mut Cursor, name: &str) -> Result<SqlType> {
 fn national(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType> {
     let varying = match word {
         "NVARCHAR" => true,
-        "NCHAR" => c.accept_any(&["VARCHAR", "VARYING"]).is_some(),
-        _ => match c.accept_any(&["VARCHAR", "CHARACTER", "CHAR"]) {
-            Some("VARCHAR") => true,
+        "NCHAR" => c.accept_any(&["VARCHAR", "VARCHARACTER", "VARYING"]).is_some(),
+        _ => match c.accept_any(&["VARCHAR", "VARCHARACTER", "CHARACTER", "CHAR"]) {
+            Some("VARCHAR" | "VARCHARACTER") => true,
             Some(_) => c.accept("VARYING"),
             None => return Err(c.error()),
         },
@@ -252,6 +252,17 @@ fn national(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType
         true => varchar(c, &spec.name),
         false => Ok(text(TextKind::Char, bounded(length(c, &spec.name)?.unwrap_or(1), 255, &spec.name)?)),
     }
+}
+
+/// `LONG`, `LONG VARCHAR` and `LONG CHAR VARYING` are MEDIUMTEXT, `LONG VARBINARY` is MEDIUMBLOB (manual 11.9 "Using
+/// Data Types from Other Database Engines").
+fn long(c: &mut Cursor) -> SqlType {
+    match c.accept_any(&["VARBINARY", "VARCHAR", "VARCHARACTER", "CHARACTER", "CHAR"]) {
+        Some("VARBINARY") => return bytes(BytesKind::MediumBlob, 16_777_215),
+        Some("CHARACTER" | "CHAR") => _ = c.accept("VARYING"),
+        _ => {}
+    }
+    text(TextKind::MediumText, 16_777_215)
 }
 
 fn text(kind: TextKind, length: u32) -> SqlType {

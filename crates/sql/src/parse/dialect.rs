@@ -6,9 +6,10 @@
 
 use super::{
     default_text::ModalSyntax,
+    encoding::is_introducer,
     special_calls::{
         cast, cast_with_float, char_call, concatenation, like_comes, named_call, next_token, plain_like, regexp_comes,
-        regexp_operator, sounds_like, sounds_like_operator, weight_string,
+        regexp_operator, sounds_like, sounds_like_operator, trim_of_spaces, trims_spaces, weight_string,
     },
 };
 use muster_types::SqlModes;
@@ -374,6 +375,11 @@ fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Ex
         }
         ("CAST", Token::LParen) => Some(cast(parser)),
         ("CHAR", Token::LParen) => Some(char_call(parser)),
+        ("TRIM", Token::LParen) if trims_spaces(parser) => Some(trim_of_spaces(parser)),
+        (text, Token::SingleQuotedByteStringLiteral(_)) if is_introducer(text) => {
+            let prefix = word.into_ident(parser.next_token().span);
+            Some(parser.parse_value().map(|value| Expr::Prefixed { prefix, value: Box::new(Expr::Value(value)) }))
+        }
         ("WEIGHT_STRING", Token::LParen) => Some(weight_string(parser)),
         ("INSERT", Token::LParen) => Some(named_call(word, parser)),
         // The value for a column in ON DUPLICATE KEY UPDATE, and the default of a column.

@@ -116,8 +116,12 @@ fn introducer(before: &[u8]) -> Option<&[u8]> {
     let before = before.trim_ascii_end();
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"_$`.@".contains(b);
     let word = &before[before.iter().rposition(|b| !is_name(b)).map_or(0, |at| at + 1)..];
-    let name = std::str::from_utf8(word.strip_prefix(b"_")?).ok()?;
-    Charset::from_name(name).map(|_| word)
+    Some(word).filter(|word| std::str::from_utf8(word).is_ok_and(is_introducer))
+}
+
+/// Returns true if a word is `_` and the name of a character set.
+pub(crate) fn is_introducer(word: &str) -> bool {
+    word.strip_prefix('_').is_some_and(|name| Charset::from_name(name).is_some())
 }
 
 /// The bytes of a quoted literal (manual 11.1.1, "Special Character Escape Sequences"); `None` when it is not ended.

@@ -52,11 +52,12 @@ mod transaction;
 
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, AND_SIGN_CHAIN, OR_CHAIN, OR_SIGN_CHAIN};
-pub(crate) use encoding::first_of_literals;
+pub(crate) use encoding::{first_of_literals, is_introducer};
 pub use encoding::{literal_text, statement_text};
 pub use footprint::footprint;
 pub(crate) use function_words::is_function_word;
 pub use reserved::is_reserved;
+pub(crate) use scan::{has_escapes, uncover};
 pub use scan::{split, split_under};
 pub(crate) use source::offset_of;
 

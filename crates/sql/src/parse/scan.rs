@@ -24,7 +24,7 @@ pub(super) enum Piece {
 }
 
 /// Returns true if a backslash between quotes of this kind changes the character behind it.
-pub(super) fn has_escapes(quote: u8, modes: SqlModes) -> bool {
+pub(crate) fn has_escapes(quote: u8, modes: SqlModes) -> bool {
     match quote {
         b'`' => false,
         b'"' if modes.has(SqlModes::ANSI_QUOTES) => false,

@@ -3,6 +3,7 @@
 //! ```text
 //!   CHAR(n, .. USING cs)           CONVERT(CHAR(n, ..) USING cs)
 //!   WEIGHT_STRING(x AS CHAR(n))    WEIGHT_STRING(x, 'CHAR', n), also BINARY
+//!   TRIM(BOTH FROM x)              sqlparser's node
 //!   a SOUNDS LIKE b                SOUNDEX(a) = SOUNDEX(b)
 //!   a [NOT] REGEXP b, a RLIKE b    sqlparser's node, also for a pattern that is NULL
 //!   a || b                         CONCAT(a, b), with PIPES_AS_CONCAT
@@ -68,6 +69,26 @@ pub(super) fn weight_string(parser: &mut Parser) -> Result<Expr, ParserError> {
     }
     parser.expect_token(&Token::RParen)?;
     Ok(call(Ident::new("WEIGHT_STRING"), Some(args)))
+}
+
+/// Returns true if `TRIM(BOTH FROM` comes, or another word for BOTH.
+pub(super) fn trims_spaces(parser: &Parser) -> bool {
+    let keyword = |n: usize| match &parser.peek_nth_token_ref(n).token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    matches!(keyword(2), Keyword::BOTH | Keyword::LEADING | Keyword::TRAILING) && keyword(3) == Keyword::FROM
+}
+
+/// Reads `TRIM(BOTH FROM x)` and its kind, which take off spaces.
+pub(super) fn trim_of_spaces(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    let trim_where = Some(parser.parse_trim_where()?);
+    parser.expect_keyword_is(Keyword::FROM)?;
+    let expr = Box::new(parser.parse_expr()?);
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Trim { expr, trim_where, trim_what: None, trim_characters: None })
 }
 
 /// Reads a call of a function whose name is a word of statements.

@@ -71,10 +71,14 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item, rules: Arithmetic
     let number = |ty| if ty == SqlType::Null { SqlType::Double } else { numeric_type(ty) };
     let (lt, rt) = (number(l.ty), number(r.ty));
     let same = |ty, result| ArithmeticType { left: ty, right: ty, result, kept: None };
+    let quotient = match lt.is_unsigned() || rt.is_unsigned() {
+        true => SqlType::BIGINT_UNSIGNED,
+        false => SqlType::BIGINT,
+    };
     if lt == SqlType::Double || rt == SqlType::Double {
         return match op {
             // DIV divides decimals: a side that is exact stays so.
-            ArithmeticOp::IntDiv => ArithmeticType { left: lt, right: rt, result: SqlType::BIGINT, kept: None },
+            ArithmeticOp::IntDiv => ArithmeticType { left: lt, right: rt, result: quotient, kept: None },
             _ => same(SqlType::Double, SqlType::Double),
         };
     }
@@ -90,7 +94,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item, rules: Arithmetic
         ArithmeticOp::Mul => SqlType::decimal(p1 + p2, s1 + s2),
         ArithmeticOp::Div => SqlType::decimal(p1 + s2 + rules.increment, s1 + rules.increment),
         ArithmeticOp::Mod => SqlType::decimal(p1.max(p2), scale),
-        ArithmeticOp::IntDiv => SqlType::BIGINT,
+        ArithmeticOp::IntDiv => quotient,
     };
     let (k1, k2) = (l.kept_scale(s1).min(KEPT_DIGITS).max(s1), r.kept_scale(s2).min(KEPT_DIGITS).max(s2));
     let kept = match op {

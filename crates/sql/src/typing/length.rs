@@ -6,6 +6,8 @@ use muster_types::{IntWidth, SqlType, Value};
 
 /// The length of a 64-bit integer of which nothing is known.
 const LONGEST: u32 = 21;
+/// Digits of a FLOAT.
+const FLOAT: u32 = 12;
 
 /// The length of an expression whose type is an integer; `None` for other types.
 pub(crate) fn of_integer(expr: &Expr, columns: &Columns) -> Option<u32> {
@@ -69,9 +71,10 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         Expr::Arithmetic { op, left, right, .. } => match op {
             ArithmeticOp::Add | ArithmeticOp::Sub => signed(digits(left).max(digits(right)) + 1),
             ArithmeticOp::Mul => signed(digits(left) + digits(right)),
-            // A fraction makes it longer.
-            ArithmeticOp::IntDiv if right.ty(columns).is_integer() => of(left),
-            ArithmeticOp::IntDiv => LONGEST,
+            // What divides may be a fraction, which makes it longer.
+            ArithmeticOp::IntDiv => {
+                (whole_digits(left, columns) + fraction_digits(right, columns)).min(LONGEST) + !ty.is_unsigned() as u32
+            }
             ArithmeticOp::Mod => of(left).max(of(right)),
             ArithmeticOp::Div => LONGEST,
         },
@@ -93,6 +96,40 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         },
         _ => LONGEST,
     }
+}
+
+/// Digits in front of the point of what DIV divides; a text counts with all its characters.
+fn whole_digits(expr: &Expr, columns: &Columns) -> u32 {
+    let ty = expr.ty(columns);
+    match (given_text(expr, columns), ty) {
+        (Some(length), _) => length,
+        (None, SqlType::Decimal { precision, scale }) if !is_of_moment(expr, columns) => (precision - scale).into(),
+        (None, SqlType::Double) if matches!(expr, Expr::Cast { arg, .. } if arg.ty(columns) == SqlType::Float) => FLOAT,
+        (None, SqlType::Double) if !is_of_moment(expr, columns) => LONGEST,
+        _ => length(expr, ty, columns).saturating_sub(!ty.is_unsigned() as u32).max(1),
+    }
+}
+
+/// Digits behind the point of what DIV divides by; a text counts with all its characters.
+fn fraction_digits(expr: &Expr, columns: &Columns) -> u32 {
+    match (given_text(expr, columns), expr.ty(columns)) {
+        (Some(length), _) => length,
+        (None, SqlType::Float | SqlType::Double) => LONGEST,
+        (None, ty) => ty.decimal_digits().map_or(0, |(_, scale)| scale.into()),
+    }
+}
+
+/// Characters of the text or byte string that an operand has been made of.
+fn given_text(expr: &Expr, columns: &Columns) -> Option<u32> {
+    let Expr::Cast { arg, .. } = expr else { return None };
+    match arg.ty(columns) {
+        SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => Some(length),
+        _ => None,
+    }
+}
+
+fn is_of_moment(expr: &Expr, columns: &Columns) -> bool {
+    matches!(expr, Expr::Cast { arg, .. } if arg.ty(columns).is_temporal())
 }
 
 fn is_null(expr: &Expr) -> bool {

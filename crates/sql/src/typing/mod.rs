@@ -21,7 +21,7 @@ pub(crate) mod result;
 pub(crate) use collation::Derivation;
 
 use muster_algebra::Expr;
-use muster_types::{Collation, SqlType, Value};
+use muster_types::{Collation, NumberKind, SqlType, Value};
 
 /// A bound expression with what the type rules ask about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,6 +131,7 @@ impl Item {
             Some(Value::Int(i)) => Some((i.unsigned_abs().max(1).ilog10() + 1, 0)),
             Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
             Some(Value::Bool(_)) => Some((1, 0)),
+            _ if self.ty == SqlType::Bool => Some((1, 0)),
             _ => temporal_digits(self.ty).or_else(|| decimal_digits(self.ty)),
         }
     }
@@ -188,6 +189,10 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
         SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
         SqlType::Year => 4,
+        // Without a sign.
+        SqlType::Unsigned(number) if matches!(number.kind, NumberKind::Decimal { .. }) => {
+            display_length(ty.operand_type()) - 1
+        }
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
             display_length(ty.operand_type())
         }

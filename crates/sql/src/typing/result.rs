@@ -14,7 +14,8 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         return Ok(first.ty);
     }
     if known.iter().any(|i| i.ty.is_bytes()) {
-        let length = known.iter().map(|i| byte_length(i.ty)).max().unwrap_or(0);
+        let of = |i: &Item| if i.ty.is_integer() { i.text_length() } else { byte_length(i.ty) };
+        let length = known.iter().map(|i| of(i)).max().unwrap_or(0);
         return Ok(bytes_of_length(length.into()));
     }
     if known.iter().all(|i| i.ty.is_numeric()) {
@@ -57,7 +58,11 @@ fn rank(kind: TextKind) -> u8 {
 /// numbers and moments: the most of any, if all are known.
 pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
     let known = items.iter().filter(|i| i.ty != SqlType::Null);
-    let digits = |item: &Item| if item.ty.is_temporal() { Some(item.ty.fsp()) } else { item.shown_decimals() };
+    let digits = |item: &Item| match item.ty {
+        ty if ty.is_temporal() => Some(ty.fsp()),
+        _ if item.hexadecimal => Some(0),
+        _ => item.shown_decimals(),
+    };
     known.map(|i| digits(i)).try_fold(0, |most, decimals| Some(decimals?.max(most)))
 }
 

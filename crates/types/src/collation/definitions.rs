@@ -284,6 +284,7 @@ collations! {
     Utf8mb4IcelandicCi, 225, "utf8mb4_icelandic_ci", Utf8mb4, 8, Uca("utf8mb4_icelandic_ci", 1);
     Utf8mb4Is0900AiCi, 257, "utf8mb4_is_0900_ai_ci", Utf8mb4, 0, Uca("utf8mb4_is_0900_as_cs", 1);
     Utf8mb4Is0900AsCs, 280, "utf8mb4_is_0900_as_cs", Utf8mb4, 0, Uca("utf8mb4_is_0900_as_cs", 3);
+    Utf8mb4Ja0900AsCs, 303, "utf8mb4_ja_0900_as_cs", Utf8mb4, 0, Uca("utf8mb4_ja_0900_as_cs", 3);
     Utf8mb4La0900AiCi, 271, "utf8mb4_la_0900_ai_ci", Utf8mb4, 0, Uca("utf8mb4_la_0900_as_cs", 1);
     Utf8mb4La0900AsCs, 294, "utf8mb4_la_0900_as_cs", Utf8mb4, 0, Uca("utf8mb4_la_0900_as_cs", 3);
     Utf8mb4LatvianCi, 226, "utf8mb4_latvian_ci", Utf8mb4, 8, Uca("utf8mb4_latvian_ci", 1);

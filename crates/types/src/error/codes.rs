@@ -211,6 +211,8 @@ codes! {
     AesKeySize = 3237, "HY000";
     KdfOptionSize = 3238, "HY000";
     InvalidBitwiseAggregateOperandsSize = 3514, "HY000";
+    DigestParseError = 3676, "HY000";
+    UndisclosedDigestParseError = 3677, "HY000";
     ReadOnly = 1290, "HY000";
     ForcedRecovery = 1881, "HY000";
     TooHighLevelOfNesting = 1473, "HY000";

@@ -19,7 +19,7 @@ use crate::{
 use muster_algebra::{ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The table that an INSERT names, bound once: the columns of one row.
 struct Destination {
@@ -173,6 +173,12 @@ impl Binder<'_> {
                     ));
                 }
                 chosen = Some(table);
+            }
+            // Each column of the view has to be another one of its tables (manual 25.5.3).
+            let mut stored = HashSet::new();
+            let is_own = |id: ColId| view.table_of(id).is_some();
+            if !joined.from.columns.iter().map(|c| self.stored_column(c.id)).all(|id| is_own(id) && stored.insert(id)) {
+                return Err(not_insertable());
             }
             base = &tables[chosen.unwrap_or(0)];
         }

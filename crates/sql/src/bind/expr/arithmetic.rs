@@ -61,7 +61,11 @@ impl Binder<'_> {
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
         let (l, r) = (bytes_as_number(l), bytes_as_number(r));
         let rules = self.arithmetic_rules();
-        let types = arithmetic::arithmetic(op, &l, &r, rules);
+        let mut types = arithmetic::arithmetic(op, &l, &r, rules);
+        let is_unsigned = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Unsigned(_)));
+        if op == ArithmeticOp::IntDiv && (is_unsigned(&l) || is_unsigned(&r)) {
+            types.result = SqlType::BIGINT_UNSIGNED;
+        }
         let decimals = arithmetic::decimals(op, &l, &r, rules).filter(|_| types.result == SqlType::Double);
         // DIV reads texts as decimals.
         let (l, r) = match op {

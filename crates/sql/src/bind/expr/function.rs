@@ -18,13 +18,16 @@ pub(super) fn wrong_count(name: &str) -> SqlError {
     )
 }
 
-/// 1305; 1241 for a row where one value is wanted.
+/// 1305, or 1046 without a database that it could be in; 1241 for a row where one value is wanted.
 pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
     if name == "ROW" {
         return operand_columns(1);
     }
-    let full =
-        if name.contains('.') { name.to_string() } else { format!("{}.{name}", cx.names.database.unwrap_or("")) };
+    let full = match cx.names.database {
+        _ if name.contains('.') => name.to_string(),
+        Some(database) => format!("{database}.{name}"),
+        None => return SqlError::no_database_selected(),
+    };
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
 }
 
@@ -121,7 +124,12 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" => 1..=1,
         "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
         "NAME_CONST" | "GET_LOCK" | "BENCHMARK" => 2..=2,
-        "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
+        "RELEASE_LOCK"
+        | "IS_FREE_LOCK"
+        | "IS_USED_LOCK"
+        | "PS_THREAD_ID"
+        | "STATEMENT_DIGEST"
+        | "STATEMENT_DIGEST_TEXT" => 1..=1,
         "RELEASE_ALL_LOCKS" => 0..=0,
         _ => return None,
     })
@@ -243,6 +251,8 @@ impl Binder<'_> {
             "IS_USED_LOCK" => self.session_call(S::IsUsedLock, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "RELEASE_ALL_LOCKS" => self.session_call(S::ReleaseAllLocks, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "PS_THREAD_ID" => self.session_call(S::PsThreadId, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "STATEMENT_DIGEST" => self.statement_digest(S::StatementDigest, name, args[0], cx),
+            "STATEMENT_DIGEST_TEXT" => self.statement_digest(S::StatementDigestText, name, args[0], cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
@@ -418,14 +428,18 @@ impl Binder<'_> {
             _ => {
                 let function = if name == "ROUND" { F::Round } else { F::Truncate };
                 let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
-                let places = self.count(places);
+                let mut places = self.count(places);
                 let result = match ty {
                     SqlType::Decimal { .. } => {
-                        let (p, s) = digits;
+                        // Digits that a quotient has beyond those it shows do not count.
+                        let (p, s) = decimal_digits(shown).unwrap_or(digits);
                         // With places known the result has that scale; rounding can carry into a digit more.
                         let scale = match fold::constant(&places.expr) {
-                            Some(Value::Int(n)) => n.clamp(0, s as i64) as u32,
-                            _ => decimal_digits(shown).map_or(s, |(_, shown)| shown),
+                            Some(Value::Int(n)) => {
+                                places = self.given(Value::Int(n.min(s.into())));
+                                n.clamp(0, s.into()) as u32
+                            }
+                            _ => s,
                         };
                         SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
                     }

@@ -38,7 +38,7 @@ impl Binder<'_> {
                 (0..items.len()).filter(|i| function.takes_at(*i) == Takes::Text).map(|i| &items[i]).collect();
             texts.windows(2).try_for_each(|pair| check_one_charset(pair, &function.printed_name()))?;
         }
-        let given: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
+        let given: Vec<(SqlType, u32)> = items.iter().map(|item| (item.ty, self.given_characters(item))).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
         let asked: Vec<Item> = function.session.iter().map(|value| self.session_value(*value)).collect();
@@ -106,7 +106,10 @@ impl Binder<'_> {
                 }
                 Takes::DigitText => match bytes_as_number(item) {
                     item if item.ty.is_bytes() => item,
-                    item => self.convert_to_text(item, default),
+                    item => {
+                        let item = self.bits_as_digits(item);
+                        self.convert_to_text(item, default)
+                    }
                 },
                 Takes::Text => texts.next().unwrap_or(item),
                 Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
@@ -157,14 +160,22 @@ impl Binder<'_> {
         Ok(items.into_iter().map(|item| self.convert(bytes_as_number(item), ty)).collect())
     }
 
-    fn argument_type(&self, item: &Item, given: SqlType) -> ArgumentType {
+    /// Most characters of an argument as the statement has it.
+    fn given_characters(&self, item: &Item) -> u32 {
+        match self.declared_type(item) {
+            Some(declared) => display_length(declared),
+            None => item.text_length(),
+        }
+    }
+
+    fn argument_type(&self, item: &Item, (given, given_characters): (SqlType, u32)) -> ArgumentType {
         ArgumentType {
             ty: item.ty,
             given,
             characters: display_length(item.ty),
             datetime_fsp: self.fraction_digits(item, false),
             time_fsp: self.fraction_digits(item, true),
-            given_characters: display_length(given),
+            given_characters,
             decimals: item.shown_decimals().or(item.ty.is_temporal().then(|| item.ty.fsp())),
             value: fold::constant(&item.expr),
             is_null: item.is_null_literal(),
