@@ -1,5 +1,5 @@
 //! How a statement that locks the ranges which it reads finds the rows of one table: by a range of a secondary index
-//! rather than by the whole table, even where that costs less, since other statements want the rows that are not locked.
+//! rather than by the whole table, even where that costs less, since others want the rows that are not locked.
 
 use crate::{Optimized, Options, optimize_hinted};
 use muster_algebra::{

@@ -74,14 +74,7 @@ fn statement(random: &mut Random) -> String {
         _ => String::new(),
     };
     match random.below(34) {
-        30 => format!("UPDATE {ignore}a SET k = IF(k > {j}, k - {number}, k + {j}), y = {j} WHERE {range}{end}"),
-        31 => format!(
-            "UPDATE a SET k = CASE id WHEN {i} THEN {j} WHEN {low} THEN {number} ELSE k END WHERE id IN ({i}, {low})"
-        ),
-        32 => format!("UPDATE {ignore}b SET d = GREATEST(d, {number}), f = COALESCE(f, {j}) WHERE z = {j}"),
-        33 => format!(
-            "UPDATE {ignore}a SET k = LEAST(COALESCE(k, {j}), {number}), c = IF(k IN ({j}, {low}), 'in', c) WHERE {range}"
-        ),
+        30..34 => chosen_values(random, ignore, &range, &end),
         18 => format!("UPDATE {ignore}a SET k = k + {number}, y = {j} WHERE {range}{end}"),
         19 => format!("UPDATE {ignore}a SET k = {number} - k * {j} WHERE {range}{end}"),
         20 => format!("DELETE FROM a WHERE {range}{end}"),
@@ -130,6 +123,22 @@ fn statement(random: &mut Random) -> String {
                 "commit",
             ])
             .to_owned(),
+    }
+}
+
+/// An UPDATE whose values choose between numbers.
+fn chosen_values(random: &mut Random, ignore: &str, range: &str, end: &str) -> String {
+    let (i, j, low) = (random.below(40), random.below(6), random.below(40));
+    let number = random.pick(&["1.5", "-2.25", "0.005", "1000.5", "-7", "3"]);
+    match random.below(4) {
+        0 => format!("UPDATE {ignore}a SET k = IF(k > {j}, k - {number}, k + {j}), y = {j} WHERE {range}{end}"),
+        1 => format!(
+            "UPDATE a SET k = CASE id WHEN {i} THEN {j} WHEN {low} THEN {number} ELSE k END WHERE id IN ({i}, {low})"
+        ),
+        2 => format!("UPDATE {ignore}b SET d = GREATEST(d, {number}), f = COALESCE(f, {j}) WHERE z = {j}"),
+        _ => format!(
+            "UPDATE {ignore}a SET k = LEAST(COALESCE(k, {j}), {number}), c = IF(k IN ({j}, {low}), 'in', c) WHERE {range}"
+        ),
     }
 }
 
