@@ -19,10 +19,14 @@ pub fn optimize_to_lock(
     statistics: &dyn Statistics,
     options: &Options,
 ) -> Result<Optimized> {
+    let is_ordered = wants_first_of_order(&rel);
     let secondary = with_secondary_indexes(rel.clone());
     let mut others = columns.clone();
     let optimized = optimize_hinted(rel, columns, statistics, options)?;
-    let Some((secondary, table)) = secondary.filter(|_| reads_whole_table(&optimized.plan)) else {
+    let (reads_whole_table, sorts) = (reads_whole_table(&optimized.plan), has_sort(&optimized.plan));
+    // Where the order is that of the table, the first rows end the search before many are locked.
+    let stops_early = is_ordered && !sorts;
+    let Some((secondary, table)) = secondary.filter(|_| reads_whole_table && !stops_early) else {
         return Ok(optimized);
     };
     let by_range = optimize_hinted(secondary, &mut others, statistics, options)?;
@@ -33,6 +37,20 @@ pub fn optimize_to_lock(
     }
     *columns = others;
     Ok(by_range)
+}
+
+/// Returns true for ORDER BY with LIMIT.
+fn wants_first_of_order(rel: &Rel) -> bool {
+    let is_sort = |rel: &Rel| matches!(rel, Rel::Sort { .. });
+    let inputs = rel.inputs();
+    match rel {
+        Rel::Limit { .. } if inputs.iter().any(|input| is_sort(input)) => true,
+        _ => inputs.into_iter().any(wants_first_of_order),
+    }
+}
+
+fn has_sort(plan: &Plan) -> bool {
+    matches!(plan.op, PlanOp::Sort { .. }) || plan.inputs().into_iter().any(has_sort)
 }
 
 fn reads_whole_table(plan: &Plan) -> bool {

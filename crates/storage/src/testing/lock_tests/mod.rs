@@ -3,11 +3,13 @@
 //! ```text
 //!   rules.rs      which locks wait for which, one thread
 //!   waits.rs      waits and how they end
+//!   async_waits.rs  tasks that wait
 //!   deadlocks.rs  cycles, victims, reports
 //!   gaps.rs       gaps that are split and joined
 //!   stress.rs     threads that draw locks at random: what must hold at every moment
 //! ```
 
+mod async_waits;
 mod deadlocks;
 mod gaps;
 mod rules;
