@@ -7,7 +7,7 @@ use muster_lab::{
     load::LoadObserver,
     report::{Measurement, StrategyReport, json::json, svg::svg, table::table},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 struct Quiet;
 
@@ -145,14 +145,24 @@ fn shown(report: &Report) {
 }
 
 /// Repeated runs must find at least as many pages in the pool as under the better of two settings.
+///
+/// One run proves little: plans depend on what is in the pool, and read-ahead on the moment, so pages of equal settings
+/// differ by a tenth. Sums of up to eight rounds decide; a policy that is worse by more than a tenth fails them all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ssb_profits_from_the_pool() {
     let directory = tempfile::tempdir().expect("a temporary folder");
     let lab = Lab::new(options(&directory));
-    let report = run(&lab, "ssb-buffer-pool").await;
-    let warm = |name: &str| report.strategies.iter().find(|s| s.name == name).map(|s| s.warm.pages);
-    let best = warm("old_blocks_time 0").min(warm("old_blocks_time 1000"));
-    assert!(warm("nothing set") <= best.map(|pages| pages + pages / 10), "{}", table(&report));
+    let mut pages = BTreeMap::<&str, u64>::new();
+    for _ in 0..8 {
+        for strategy in run(&lab, "ssb-buffer-pool").await.strategies {
+            *pages.entry(strategy.name).or_default() += strategy.warm.pages;
+        }
+        let best = pages["old_blocks_time 0"].min(pages["old_blocks_time 1000"]);
+        if pages["nothing set"] <= best + best / 10 {
+            return;
+        }
+    }
+    panic!("pages that warm runs read: {pages:?}");
 }
 
 /// A workload that is there at another scale is left alone.
