@@ -19,6 +19,7 @@ mod generated;
 mod lab;
 mod load;
 mod log_arguments;
+mod machine_arguments;
 mod open;
 mod pages;
 mod print;

@@ -1,6 +1,6 @@
 //! `muster lab pages`: pages of applications on one database, or on two in turn.
 
-use crate::{affinity, print::print, progress::LoadBars, size::Size};
+use crate::{machine_arguments::MachineArguments, print::print, progress::LoadBars};
 use anyhow::{Context, bail};
 use muster_engine::{Database, DatabaseOptions};
 use muster_lab::{
@@ -41,12 +41,8 @@ pub struct Arguments {
     /// Decides which values the pages have
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Keep the client, and a data directory's engine, to as many processors
-    #[arg(long, value_name = "N")]
-    processors: Option<usize>,
-    /// Memory for pages of a data directory
-    #[arg(long, default_value = "1G", value_name = "SIZE")]
-    pool: Size,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Save the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -55,7 +51,7 @@ pub struct Arguments {
 impl Arguments {
     /// Keeps the process to the processors asked for. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+        self.machine.pin()
     }
 
     fn databases(&self) -> anyhow::Result<Vec<MeasuredDatabase>> {
@@ -68,7 +64,7 @@ impl Arguments {
             Some(address) => server(address),
             None => {
                 let options = DatabaseOptions {
-                    buffer_pool_bytes: self.pool.0,
+                    buffer_pool_bytes: self.machine.pool.0,
                     serial_ms_max: DatabaseOptions::SERVER_SERIAL_MS_MAX,
                     ..DatabaseOptions::default()
                 };

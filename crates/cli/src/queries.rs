@@ -1,6 +1,9 @@
 //! `muster lab dbt3` and `muster lab ssb`: the queries of a workload on a data directory or on any server.
 
-use crate::{affinity, print::print, progress::LoadBars, server_arguments::ServerArguments, size::Size};
+use crate::{
+    machine_arguments::MachineArguments, print::print, progress::LoadBars, server_arguments::ServerArguments,
+    size::Size,
+};
 use anyhow::{Context, bail};
 use muster_engine::{DatabaseOptions, Durability};
 use muster_lab::{
@@ -47,12 +50,8 @@ pub struct Arguments {
     /// Threads of one query on a data directory
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Keep the client, a data directory's engine and a server of --start to as many processors
-    #[arg(long, value_name = "N")]
-    processors: Option<usize>,
-    /// Memory for pages of a data directory
-    #[arg(long, default_value = "1G", value_name = "SIZE")]
-    pool: Size,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Memory for queries of a data directory, beside the pool
     #[arg(long, default_value = "2G", value_name = "SIZE")]
     memory_limit: Size,
@@ -67,13 +66,13 @@ pub struct Arguments {
 impl Arguments {
     /// Keeps the process to the processors asked for. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+        self.machine.pin()
     }
 
     fn host(&self) -> Host {
         self.server.host().unwrap_or_else(|| {
             let options = DatabaseOptions {
-                buffer_pool_bytes: self.pool.0,
+                buffer_pool_bytes: self.machine.pool.0,
                 memory_limit_bytes: self.memory_limit.0,
                 durability: Durability::Relaxed,
                 threads: self.threads.clamp(1, 256),

@@ -1,6 +1,10 @@
 //! `muster lab settings`: what settings of the log bring to TPC-C, and what crashes take with each.
 
-use crate::{affinity, print::print, progress::LoadBars, size::Size};
+use crate::{
+    machine_arguments::{MachineArguments, duration},
+    print::print,
+    progress::LoadBars,
+};
 use anyhow::{Context, bail};
 use muster_engine::DatabaseOptions;
 use muster_lab::{
@@ -10,7 +14,7 @@ use muster_lab::{
         settings::{Comparison, Host, SettingsOptions, SettingsReport, SimulatedCrashes, compare, text},
     },
 };
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -58,12 +62,8 @@ pub struct Arguments {
     /// Drop the database and load it anew
     #[arg(long)]
     reload: bool,
-    /// Keep the clients, and a data directory's engine, to as many processors
-    #[arg(long, value_name = "N")]
-    processors: Option<usize>,
-    /// Memory for pages of a data directory
-    #[arg(long, default_value = "1G", value_name = "SIZE")]
-    pool: Size,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Save the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -75,7 +75,7 @@ pub struct Arguments {
 impl Arguments {
     /// Keeps the process to the processors asked for. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+        self.machine.pin()
     }
 
     fn host(&self) -> Host {
@@ -83,16 +83,13 @@ impl Arguments {
             (Some(address), Some(command)) => Host::Command { address: address.clone(), command: command.clone() },
             (Some(address), None) => Host::Server(address.clone()),
             (None, _) => {
-                let options = DatabaseOptions { buffer_pool_bytes: self.pool.0, ..DatabaseOptions::default() };
+                let options = DatabaseOptions { buffer_pool_bytes: self.machine.pool.0, ..DatabaseOptions::default() };
                 Host::Directory { path: self.dir.clone(), options: Box::new(options) }
             }
         }
     }
 
     fn options(&self) -> anyhow::Result<SettingsOptions> {
-        let duration = |seconds: f64, name: &str| {
-            Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds} is no number of seconds"))
-        };
         let named = self.server.as_ref().and_then(ServerAddress::database);
         let run = RunOptions {
             schema: named.unwrap_or(tpcc::DATABASE).to_owned(),

@@ -1,12 +1,19 @@
 //! `muster lab tpcc`: TPC-C on a data directory or on any server with MySQL's protocol.
 
-use crate::{affinity, log_arguments::LogArguments, open::OpenArguments, print::print, progress::LoadBars, size::Size};
+use crate::{
+    log_arguments::LogArguments,
+    machine_arguments::{MachineArguments, duration},
+    open::OpenArguments,
+    print::print,
+    progress::LoadBars,
+    size::Size,
+};
 use anyhow::{Context, bail};
 use muster_lab::{
     target::{ServerAddress, TestedDatabase},
     tpcc::{self, Measured, RunOptions, Scale, TpccReport},
 };
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -40,12 +47,8 @@ pub struct Arguments {
     /// Leave out the consistency conditions
     #[arg(long)]
     no_check: bool,
-    /// Keep the clients, and a data directory's engine, to as many processors
-    #[arg(long, value_name = "N")]
-    processors: Option<usize>,
-    /// Memory for pages of a data directory
-    #[arg(long, default_value = "1G", value_name = "SIZE")]
-    pool: Size,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Memory for queries of a data directory, beside the pool
     #[arg(long, default_value = "2G", value_name = "SIZE")]
     memory_limit: Size,
@@ -62,13 +65,10 @@ pub struct Arguments {
 impl Arguments {
     /// Keeps the process to the processors asked for. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        self.processors.map_or(Ok(()), |count| affinity::pin(count.max(1)).map(drop))
+        self.machine.pin()
     }
 
     fn options(&self, schema: String) -> anyhow::Result<RunOptions> {
-        let duration = |seconds: f64, name: &str| {
-            Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds} is no number of seconds"))
-        };
         Ok(RunOptions {
             schema,
             threads: self.threads.clamp(1, 10_000),
@@ -89,7 +89,8 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let (database, name) = match &arguments.server {
         Some(server) => (TestedDatabase::Server(server.clone()), server.shown()),
         None => {
-            let open = OpenArguments::for_experiments(arguments.pool, arguments.memory_limit, arguments.log.clone());
+            let open =
+                OpenArguments::for_experiments(arguments.machine.pool, arguments.memory_limit, arguments.log.clone());
             (TestedDatabase::Embedded(open.open(&arguments.dir)?), arguments.dir.display().to_string())
         }
     };

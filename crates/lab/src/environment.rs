@@ -1,6 +1,6 @@
 //! What a measurement ran under: the server's version and settings, and what the machine adds to its times.
 
-use crate::target::{Result, Target};
+use crate::target::{Result, TargetSession};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct Environment {
 
 impl Environment {
     /// Asks the database and the system. Errors: those of the statements.
-    pub async fn of<T: Target>(target: &mut T) -> Result<Environment> {
+    pub async fn of<T: TargetSession>(target: &mut T) -> Result<Environment> {
         let version = target.query("SELECT VERSION()").await?.texts();
         Ok(Environment {
             version: version.into_iter().flatten().flatten().next().unwrap_or_default(),
@@ -55,7 +55,7 @@ impl Environment {
     }
 }
 
-async fn settings<T: Target>(target: &mut T) -> Result<BTreeMap<String, String>> {
+async fn settings<T: TargetSession>(target: &mut T) -> Result<BTreeMap<String, String>> {
     let rows = target.query("SHOW GLOBAL VARIABLES").await?.texts();
     let pairs = rows.into_iter().filter_map(|row| match <[_; 2]>::try_from(row) {
         Ok([Some(name), Some(value)]) if SETTINGS.contains(&name.as_str()) => Some((name, value)),

@@ -5,7 +5,7 @@
 //!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql
 //!   DataSet        schema and tables of rows         data_set.rs
 //!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/, pages/
-//!   Target         the database under test           target/
+//!   TargetSession  the database under test           target/
 //!   load           schema and data into a database   load.rs
 //!   Experiment     strategies side by side, as data  experiment.rs
 //!   Lab            runs them, cold and warm          runner.rs, statistics.rs

@@ -2,7 +2,7 @@
 
 use crate::{
     DataSet, DataTable,
-    target::{self, AnyTarget, ServerTarget, Target, TargetError, TestedDatabase, TextChunks},
+    target::{self, AnyTarget, ServerTarget, TargetError, TargetSession, TestedDatabase, TextChunks},
 };
 use muster_engine::{LoadProgress, Session, split, types::Result};
 use std::{

@@ -5,7 +5,7 @@ use muster_lab::{
     DataTable,
     load::LoadObserver,
     pages::{MeasuredDatabase, PAGES, PageOptions, PagesReport, measure, text},
-    target::{ServerAddress, Target, TargetError, TestedDatabase},
+    target::{ServerAddress, TargetError, TargetSession, TestedDatabase},
 };
 use muster_server::{Server, ServerOptions};
 use std::{path::Path, sync::Arc};

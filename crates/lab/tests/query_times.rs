@@ -6,7 +6,7 @@ use muster_lab::{
     experiment::{Queries, Strategy},
     load::LoadObserver,
     query_times::{QueriesReport, QueryOptions, QueryReport, chart, measure, measure_experiment, text},
-    target::{ServerAddress, ServerTarget, Target, TargetError},
+    target::{ServerAddress, ServerTarget, TargetError, TargetSession},
     tpcc::settings::Host,
 };
 use muster_server::{Server, ServerOptions};

@@ -4,7 +4,7 @@ use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
 use muster_lab::{
     DataTable,
     load::LoadObserver,
-    target::{AnyTarget, ServerAddress, Target, TestedDatabase},
+    target::{AnyTarget, ServerAddress, TargetSession, TestedDatabase},
     tpcc::{self, Kind, Measured, RunOptions, Scale, Table, TpccReport, conditions},
 };
 use muster_server::{Server, ServerOptions};

@@ -10,7 +10,7 @@ use crate::{
     load::LoadObserver,
     query_times::{Digest, prepare},
     statistics::Sample,
-    target::{AnyTarget, Result, Target, TargetError, TestedDatabase},
+    target::{AnyTarget, Result, TargetError, TargetSession, TestedDatabase},
 };
 use std::time::Instant;
 

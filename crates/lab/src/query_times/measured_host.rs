@@ -2,7 +2,7 @@
 
 use crate::{
     runner::empty_pool,
-    target::{Answer, AnyTarget, Result, Target, TargetError, TestedDatabase},
+    target::{Answer, AnyTarget, Result, TargetError, TargetSession, TestedDatabase},
     tpcc::settings::{Host, RunningHost, Variant},
 };
 use std::{process::Stdio, time::Duration};

@@ -3,7 +3,7 @@
 use crate::{
     DataSet,
     load::{LoadObserver, check_schema_name, connect_to_loaded, load_into},
-    target::{Result, Target, TargetError, TestedDatabase},
+    target::{Result, TargetError, TargetSession, TestedDatabase},
 };
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ async fn is_prepared(database: &TestedDatabase, schema: &str, data: &DataSet) ->
 
 /// Waits until page cleaners have written what the load left, or write no more. Servers without such a counter are not
 /// waited for.
-async fn settle<T: Target>(target: &mut T) -> Result<()> {
+async fn settle<T: TargetSession>(target: &mut T) -> Result<()> {
     let (since, mut last, mut changed) = (Instant::now(), None, Instant::now());
     while since.elapsed() < SETTLING_MAX {
         let rows = target.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").await?.texts();

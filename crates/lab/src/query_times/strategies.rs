@@ -9,7 +9,7 @@ use crate::{
     Experiment,
     experiment::Strategy,
     load::LoadObserver,
-    target::{Result, Target, TargetError},
+    target::{Result, TargetError, TargetSession},
     tpcc::settings::Host,
 };
 

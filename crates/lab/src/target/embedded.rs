@@ -1,6 +1,6 @@
 //! A session of a database that this process has opened.
 
-use super::{Answer, Result, StatementHandle, Target};
+use super::{Answer, Result, StatementHandle, TargetSession};
 use futures::StreamExt;
 use muster_engine::{
     Database, NoLocalFiles, Outcome, Session, SessionOptions, ShortAnswer, ShortStatement, short_path::CollectedRows,
@@ -31,7 +31,7 @@ impl EmbeddedTarget {
     }
 }
 
-impl Target for EmbeddedTarget {
+impl TargetSession for EmbeddedTarget {
     async fn prepare(&mut self, sql: &str) -> Result<StatementHandle> {
         self.prepared.push(self.session.prepare(sql).await?.id);
         Ok(StatementHandle(self.prepared.len() - 1))

@@ -1,7 +1,7 @@
 //! A database that is measured: a data directory opened by this process, or any server with MySQL's protocol.
 //!
 //! ```text
-//!   Target              what a workload asks of a database    mod.rs
+//!   TargetSession       what a workload asks of a database    mod.rs
 //!     EmbeddedTarget    a session of this process             embedded.rs
 //!     ServerTarget      a connection                          server.rs
 //!   ServerAddress       mysql://user:password@host/database   address.rs
@@ -10,7 +10,7 @@
 //!   Answer              rows as values                        answer.rs
 //! ```
 //!
-//! Workload code is generic over [`Target`], so the same statements run in this process and over a connection.
+//! Workload code is generic over [`TargetSession`], so the same statements run in this process and over a connection.
 
 mod address;
 mod answer;
@@ -35,7 +35,7 @@ pub type Result<T> = std::result::Result<T, TargetError>;
 pub struct StatementHandle(usize);
 
 /// One client's session with a database.
-pub trait Target {
+pub trait TargetSession {
     /// Prepares a statement. It lives as long as the target.
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementHandle>>;
 

@@ -1,6 +1,6 @@
 //! A connection to a server with MySQL's protocol.
 
-use super::{Answer, Result, ServerAddress, StatementHandle, Target, TargetError};
+use super::{Answer, Result, ServerAddress, StatementHandle, TargetError, TargetSession};
 use futures::{StreamExt, stream};
 use muster_engine::types::Value;
 use mysql_async::{Conn, Row, Statement, prelude::Queryable};
@@ -42,7 +42,7 @@ impl ServerTarget {
     }
 }
 
-impl Target for ServerTarget {
+impl TargetSession for ServerTarget {
     async fn prepare(&mut self, sql: &str) -> Result<StatementHandle> {
         self.prepared.push(self.connection.prep(sql).await?);
         Ok(StatementHandle(self.prepared.len() - 1))

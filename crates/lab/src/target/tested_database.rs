@@ -1,6 +1,6 @@
 //! The database under test, to which any number of targets can be opened.
 
-use super::{Answer, EmbeddedTarget, Result, ServerAddress, ServerTarget, StatementHandle, Target};
+use super::{Answer, EmbeddedTarget, Result, ServerAddress, ServerTarget, StatementHandle, TargetSession};
 use muster_engine::{Database, types::Value};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl TestedDatabase {
     }
 }
 
-impl Target for AnyTarget {
+impl TargetSession for AnyTarget {
     async fn prepare(&mut self, sql: &str) -> Result<StatementHandle> {
         match self {
             AnyTarget::Embedded(target) => target.prepare(sql).await,

@@ -4,7 +4,7 @@
 //! corresponds, so that a missing row is a violation and not an empty join.
 
 use super::Scale;
-use crate::target::{Result, Target};
+use crate::target::{Result, TargetSession};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ impl ConditionResult {
 
 impl Condition {
     /// Counts violations in the current database of the target.
-    pub async fn check<T: Target>(&self, target: &mut T, scale: Scale) -> Result<ConditionResult> {
+    pub async fn check<T: TargetSession>(&self, target: &mut T, scale: Scale) -> Result<ConditionResult> {
         let since = Instant::now();
         let sql = self.sql.replace("{delivered}", &scale.delivered().to_string());
         let violations = target.query(&sql).await?.number()?.unsigned_abs();
@@ -46,7 +46,7 @@ impl Condition {
 }
 
 /// Checks all conditions in the current database of the target.
-pub async fn check_all<T: Target>(target: &mut T, scale: Scale) -> Result<Vec<ConditionResult>> {
+pub async fn check_all<T: TargetSession>(target: &mut T, scale: Scale) -> Result<Vec<ConditionResult>> {
     let mut results = Vec::new();
     for condition in CONDITIONS {
         results.push(condition.check(target, scale).await?);

@@ -1,11 +1,11 @@
 //! Orders that were acknowledged and are not there: what a crash has taken.
 
 use super::Acknowledged;
-use crate::target::{Result, Target, integer};
+use crate::target::{Result, TargetSession, integer};
 use std::collections::BTreeSet;
 
 /// Counts the orders that the current database of the target lacks. Error: that of the query.
-pub async fn missing_orders<T: Target>(target: &mut T, acknowledged: &[Acknowledged]) -> Result<u64> {
+pub async fn missing_orders<T: TargetSession>(target: &mut T, acknowledged: &[Acknowledged]) -> Result<u64> {
     let rows = target.query("SELECT o_w_id, o_d_id, o_id FROM orders").await?.rows;
     let mut present = BTreeSet::new();
     for row in rows {

@@ -1,5 +1,6 @@
 //! TPC-C without think times: data, transactions and consistency conditions of the TPC Benchmark C standard
-//! specification, revision 5.11, on any [`Target`](crate::target::Target). Clauses named here are of that document.
+//! specification, revision 5.11, on any [`TargetSession`](crate::target::TargetSession). Clauses named here are of that
+//! document.
 //!
 //! ```text
 //!   Scale          warehouses, and a reduced size for tests      scale.rs

@@ -3,7 +3,7 @@
 use super::{Scale, Table, data_set};
 use crate::{
     load::{LoadObserver, check_schema_name, connect_to_loaded, load_into},
-    target::{Result, Target, TargetError, TestedDatabase},
+    target::{Result, TargetError, TargetSession, TestedDatabase},
 };
 
 /// Loads the tables into the database `schema` unless they are there. `anew`: a database of that name is dropped first.

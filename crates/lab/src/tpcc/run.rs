@@ -6,7 +6,7 @@ use super::{
     terminal::Terminal,
     transactions::InputSource,
 };
-use crate::target::{Result, Target, TargetError, TestedDatabase};
+use crate::target::{Result, TargetError, TargetSession, TestedDatabase};
 use muster_engine::{io::simulated::SimulatedDisk, waiting};
 use std::{
     collections::BTreeMap,
@@ -190,7 +190,7 @@ fn watch_log(
     Ok(after.into_iter().filter_map(growth).collect())
 }
 
-pub(super) async fn log_status<T: Target>(target: &mut T) -> Result<BTreeMap<&'static str, u64>> {
+pub(super) async fn log_status<T: TargetSession>(target: &mut T) -> Result<BTreeMap<&'static str, u64>> {
     let rows = target.query("SHOW GLOBAL STATUS LIKE 'Innodb%'").await?.texts();
     let mut status = BTreeMap::new();
     for row in rows {

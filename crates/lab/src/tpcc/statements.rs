@@ -1,7 +1,7 @@
 //! Every statement of the five transactions, prepared once for each client.
 
 use super::scale::DISTRICTS;
-use crate::target::{Result, StatementHandle, Target};
+use crate::target::{Result, StatementHandle, TargetSession};
 
 macro_rules! statements {
     ($($name:ident = $sql:expr;)*) => {
@@ -13,7 +13,7 @@ macro_rules! statements {
         }
 
         impl Statements {
-            pub async fn prepare<T: Target>(target: &mut T) -> Result<Statements> {
+            pub async fn prepare<T: TargetSession>(target: &mut T) -> Result<Statements> {
                 let mut stock = Vec::new();
                 for d in 1..=DISTRICTS {
                     let sql = format!(

@@ -6,14 +6,14 @@ use super::{
     run::Clock,
     transactions::{Ended, Input, InputSource},
 };
-use crate::target::{Result, Target, TargetError};
+use crate::target::{Result, TargetError, TargetSession};
 use muster_engine::io::simulated::SimulatedDisk;
 use std::{sync::Arc, time::Instant};
 
 /// A transaction that meets so many conflicts is given up.
 const RETRIES_MAX: u32 = 100;
 
-pub struct Terminal<T: Target> {
+pub struct Terminal<T: TargetSession> {
     pub target: T,
     pub statements: Statements,
     pub source: InputSource,
@@ -26,7 +26,7 @@ pub struct Terminal<T: Target> {
     pub machine: Option<Arc<SimulatedDisk>>,
 }
 
-impl<T: Target> Terminal<T> {
+impl<T: TargetSession> Terminal<T> {
     pub async fn open(mut target: T, source: InputSource, keeps_orders: bool) -> Result<Terminal<T>> {
         let statements = Statements::prepare(&mut target).await?;
         let (deck, tally) = (Deck::default(), Tally::default());

@@ -1,7 +1,7 @@
 //! Where variants run: a data directory, a server that takes settings as they come, or one that is started for each.
 
 use super::{Variant, variant::LOG_CAPACITY};
-use crate::target::{Result, ServerAddress, Target, TargetError, TestedDatabase};
+use crate::target::{Result, ServerAddress, TargetError, TargetSession, TestedDatabase};
 use muster_engine::{Database, DatabaseOptions};
 use std::{
     path::PathBuf,

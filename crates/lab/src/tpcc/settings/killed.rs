@@ -3,7 +3,7 @@
 use super::{CrashKind, CrashReport, Host, SettingsOptions, Variant, host::end};
 use crate::{
     load::LoadObserver,
-    target::{Result, Target, TestedDatabase},
+    target::{Result, TargetSession, TestedDatabase},
     tpcc::{Acknowledged, RunOptions, Scale, conditions, missing_orders, prepare::prepare_with, run},
 };
 use std::time::{Duration, Instant};

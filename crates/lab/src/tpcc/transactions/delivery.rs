@@ -2,7 +2,7 @@
 
 use super::{InputSource, changed_one, customer_of, int};
 use crate::{
-    target::{Result, Target, TargetError, cents},
+    target::{Result, TargetError, TargetSession, cents},
     tpcc::{Statements, rows::money, scale::DISTRICTS},
 };
 
@@ -18,7 +18,7 @@ impl DeliveryInput {
     }
 
     /// Returns how many orders were delivered: districts without new orders are skipped (clause 2.7.4.2).
-    pub(super) async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<u32> {
+    pub(super) async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<u32> {
         let mut delivered = 0;
         for d in 1..=DISTRICTS {
             delivered += u32::from(self.deliver(target, statements, d).await?);
@@ -26,7 +26,7 @@ impl DeliveryInput {
         Ok(delivered)
     }
 
-    async fn deliver<T: Target>(&self, target: &mut T, statements: &Statements, d: u32) -> Result<bool> {
+    async fn deliver<T: TargetSession>(&self, target: &mut T, statements: &Statements, d: u32) -> Result<bool> {
         let (w, d) = (int(self.warehouse), int(d));
         let oldest = target.execute(statements.oldest_new_order, &[d.clone(), w.clone()]).await?;
         let Some(oldest) = oldest.rows.into_iter().next().and_then(|row| row.into_iter().next()) else {

@@ -19,7 +19,7 @@ use super::{
     random::{NuRandConstants, TpccRandom, last_name},
     scale::DISTRICTS,
 };
-use crate::target::{Answer, Result, Target, TargetError, integer};
+use crate::target::{Answer, Result, TargetError, TargetSession, integer};
 use muster_engine::types::Value;
 use serde::Serialize;
 
@@ -140,7 +140,7 @@ impl Input {
     }
 
     /// Runs the transaction once. After an error it is still open, unless the database has ended it.
-    pub async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<Ended> {
+    pub async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<Ended> {
         target.begin().await?;
         let ended = match self {
             Input::NewOrder(input) => input.run(target, statements).await?,

@@ -2,7 +2,7 @@
 
 use super::{Ended, InputSource, changed_one, int};
 use crate::{
-    target::{Result, Target, TargetError, cents, integer, text},
+    target::{Result, TargetError, TargetSession, cents, integer, text},
     tpcc::{Acknowledged, Scale, Statements, rows::money},
 };
 use muster_engine::types::Value;
@@ -47,7 +47,7 @@ impl NewOrderInput {
         self.lines.iter().any(|line| line.item > self.scale.items)
     }
 
-    pub(super) async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<Ended> {
+    pub(super) async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<Ended> {
         let (w, d) = (int(self.warehouse), int(self.district));
         let customer = [w.clone(), d.clone(), int(self.customer)];
         target.execute(statements.customer_and_warehouse, &customer).await?.row()?;
@@ -69,7 +69,7 @@ impl NewOrderInput {
     }
 
     /// Takes the goods of a line from the stock. Returns false for an unused item number.
-    async fn order_line<T: Target>(
+    async fn order_line<T: TargetSession>(
         &self,
         target: &mut T,
         statements: &Statements,

@@ -2,7 +2,7 @@
 
 use super::{CustomerChoice, InputSource, customer_of, int, middle_row};
 use crate::{
-    target::{Result, Target},
+    target::{Result, TargetSession},
     tpcc::Statements,
 };
 use muster_engine::types::Value;
@@ -20,7 +20,7 @@ impl OrderStatusInput {
         OrderStatusInput { warehouse, district, customer: source.customer() }
     }
 
-    pub(super) async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<()> {
+    pub(super) async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<()> {
         let (w, d) = (int(self.warehouse), int(self.district));
         let customer = match &self.customer {
             CustomerChoice::Id(id) => {

@@ -2,7 +2,7 @@
 
 use super::{CustomerChoice, InputSource, changed_one, customer_of, int, middle_row};
 use crate::{
-    target::{Result, Target, text},
+    target::{Result, TargetSession, text},
     tpcc::{Statements, rows::money},
 };
 use muster_engine::types::Value;
@@ -33,7 +33,7 @@ impl PaymentInput {
         PaymentInput { warehouse, district, customer_warehouse, customer_district, customer, cents }
     }
 
-    pub(super) async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<()> {
+    pub(super) async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<()> {
         let amount = money(self.cents.into());
         let (w, d) = (int(self.warehouse), int(self.district));
         changed_one(&target.execute(statements.pay_warehouse, &[amount.clone(), w.clone()]).await?, "w_ytd")?;
@@ -51,7 +51,7 @@ impl PaymentInput {
     }
 
     /// The customer's number.
-    async fn customer<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<u32> {
+    async fn customer<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<u32> {
         match &self.customer {
             CustomerChoice::Id(id) => Ok(*id),
             CustomerChoice::LastName(name) => {
@@ -61,7 +61,7 @@ impl PaymentInput {
         }
     }
 
-    async fn pay_customer<T: Target>(
+    async fn pay_customer<T: TargetSession>(
         &self,
         target: &mut T,
         statements: &Statements,

@@ -2,7 +2,7 @@
 
 use super::{InputSource, int};
 use crate::{
-    target::{Result, Target},
+    target::{Result, TargetSession},
     tpcc::Statements,
 };
 use muster_engine::types::Value;
@@ -24,7 +24,7 @@ impl StockLevelInput {
     }
 
     /// Returns how many items are scarce.
-    pub(super) async fn run<T: Target>(&self, target: &mut T, statements: &Statements) -> Result<i64> {
+    pub(super) async fn run<T: TargetSession>(&self, target: &mut T, statements: &Statements) -> Result<i64> {
         let (w, d) = (int(self.warehouse), int(self.district));
         let next = target.execute(statements.next_order_seen, &[w.clone(), d.clone()]).await?.number()?;
         let orders = [Value::Int(next), Value::Int(next - LAST_ORDERS)];
