@@ -180,5 +180,5 @@ fn set_options(context: &StatementContext, name: &(String, String), options: &Ta
     })?;
     let Some(next) = options.auto_increment else { return Ok(()) };
     let current = tables.current();
-    current.auto_increment(current.definitions.table(&name.0, &name.1)?.def.id)?.raise(next)
+    current.auto_increment(current.definitions.table(&name.0, &name.1)?.def.id)?.raise(next).map(drop)
 }

@@ -2,12 +2,24 @@
 //! 17.6.1.6): at first as many as the statement has rows, then twice as many each time.
 
 use super::target::OpenTarget;
-use crate::{statement::StatementContext, tables::Steps};
+use crate::{
+    statement::StatementContext,
+    tables::{Advance, Steps},
+};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range};
-use std::ops::RangeInclusive;
+use std::{cell::Cell, ops::RangeInclusive};
 
 /// Most values of an interval.
 const INTERVAL_MAX: u64 = 65_535;
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Moved {
+    #[default]
+    No,
+    /// And nobody else since its first change.
+    Alone(Advance),
+    BesideOthers,
+}
 
 pub struct Generated<'a> {
     target: &'a OpenTarget,
@@ -93,7 +105,9 @@ impl<'a> Generated<'a> {
             let count = self.expected;
             self.intervals += 1;
             let counter = self.target.set.auto_increment(self.target.entry.def.id)?;
-            self.next = counter.take(count, self.steps)?;
+            let (first, advance) = counter.take(count, self.steps)?;
+            self.target.numbers.note(Some(advance));
+            self.next = first;
             self.end = self.next.saturating_add((count - 1).saturating_mul(self.steps.increment.max(1)));
             self.interval = self.next..=self.end;
         }
@@ -121,6 +135,15 @@ impl<'a> Generated<'a> {
     /// `number`: what was made for it (MySQL: `handler::restore_auto_increment`).
     pub fn restore(&mut self, place: u64, number: Option<u64>) {
         self.next = if place > 0 { place } else { number.unwrap_or(0) };
+    }
+
+    /// Moves the next number of the table back to where it was, unless other statements have moved it: this one will
+    /// begin anew, and none of its rows has come.
+    pub fn begin_anew(&self) -> Result<()> {
+        match self.target.numbers.taken() {
+            Some(all) => self.target.set.auto_increment(self.target.entry.def.id).map(|counter| counter.give_back(all)),
+            None => Ok(()),
+        }
     }
 
     /// Deals with a row that met one with its key, which was changed instead. `place`, `number`: as for
@@ -160,9 +183,36 @@ impl<'a> Generated<'a> {
 
 /// Lets the table give only numbers above a value that a row has.
 pub fn keep_above(target: &OpenTarget, value: &Value) -> Result<()> {
-    match number_of(value) {
-        0 => Ok(()),
-        number => target.set.auto_increment(target.entry.def.id)?.raise(number.saturating_add(1)),
+    let number = number_of(value);
+    if number > 0 {
+        let counter = target.set.auto_increment(target.entry.def.id)?;
+        target.numbers.note(counter.raise(number.saturating_add(1))?);
+    }
+    Ok(())
+}
+
+/// How a statement has moved the next number of its table.
+#[derive(Debug, Default)]
+pub struct NumbersTaken(Cell<Moved>);
+
+impl NumbersTaken {
+    fn note(&self, advance: Option<Advance>) {
+        let Some(advance) = advance else { return };
+        self.0.set(match self.0.get() {
+            Moved::No => Moved::Alone(advance),
+            Moved::Alone(all) if all.behind == advance.before => {
+                Moved::Alone(Advance { before: all.before, ..advance })
+            }
+            Moved::Alone(_) | Moved::BesideOthers => Moved::BesideOthers,
+        });
+    }
+
+    /// All of it, if nobody else has moved the number in between.
+    fn taken(&self) -> Option<Advance> {
+        match self.0.take() {
+            Moved::Alone(all) => Some(all),
+            Moved::No | Moved::BesideOthers => None,
+        }
     }
 }
 

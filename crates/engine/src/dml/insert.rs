@@ -7,6 +7,7 @@ use super::{
     evaluation::Evaluation,
     row_insert::RowInsert,
     search,
+    short_source::ShortSource,
     target::OpenTarget,
 };
 use crate::{
@@ -24,15 +25,17 @@ use std::{ops::ControlFlow, sync::Arc};
 
 pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_insert(statement, env), |b| vec![&b.target])?;
-    insert_bound(context, &binding.bound, &binding.tables, &[])
+    insert_bound(context, &binding.bound, &binding.tables, &[], None)
 }
 
-/// Runs an INSERT or REPLACE whose tables are locked. `parameters`: their values, if it was bound without them.
+/// Runs an INSERT or REPLACE whose tables are locked. `parameters`: their values, if it was bound without them;
+/// `source`: what its query's rows come from on the short path.
 pub fn insert_bound(
     context: &Arc<StatementContext>,
     bound: &BoundInsert,
     tables: &Arc<StatementTables>,
     parameters: &[Value],
+    source: Option<&ShortSource<'_>>,
 ) -> Result<Done> {
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
     let target = OpenTarget::open(context, tables.set(), &bound.target.table)?;
@@ -62,7 +65,7 @@ pub fn insert_bound(
         RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows),
         RowSource::Query(_) => {
             insert = insert.of_query();
-            insert_query(&mut insert, context, bound, tables)
+            insert_query(&mut insert, context, bound, tables, source)
         }
     };
     insert.after(inserted)?;
@@ -134,11 +137,16 @@ fn insert_query(
     context: &Arc<StatementContext>,
     bound: &BoundInsert,
     tables: &Arc<StatementTables>,
+    source: Option<&ShortSource<'_>>,
 ) -> Result<()> {
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
     let mentioned = bound.on_duplicate.iter().flat_map(|update| update.mentioned.iter().copied());
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).chain(mentioned).collect();
-    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[], insert.conversion)?;
+    let (rel, conversion) = (&query.rel, insert.conversion);
+    let found = match source {
+        Some(source) => source.find(context, columns)?,
+        None => search::find(context, rel.clone(), columns, &bound.surroundings, tables, &[], conversion)?,
+    };
     found
         .each(|values, _| {
             context.check_interrupt()?;

@@ -9,6 +9,7 @@
 //!     same_table   an UPDATE of a table under several names           same_table.rs
 //!     assign       the new values of a row, from left to right        assign.rs
 //!   in_place     all of them on the short path                       in_place.rs
+//!     short_source the rows of an INSERT .. SELECT there              short_source.rs
 //!   create_select   CREATE TABLE .. SELECT                         create_select.rs
 //!   load         LOAD DATA row by row                              load.rs
 //!   explain      EXPLAIN of all of them                            explain.rs
@@ -39,6 +40,7 @@ mod lost_parts;
 mod row_insert;
 mod same_table;
 mod search;
+mod short_source;
 mod subqueries;
 mod target;
 mod update;

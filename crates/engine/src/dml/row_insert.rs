@@ -13,7 +13,7 @@ use crate::statement::{Done, StatementContext};
 use muster_algebra::ColId;
 use muster_sql::bind;
 use muster_storage::ReadView;
-use muster_types::{Result, Value};
+use muster_types::{ErrorCode, Result, Value};
 use std::{
     cell::RefCell,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -218,7 +218,11 @@ impl<'a> RowInsert<'a> {
     /// if the statement has failed in a later row.
     pub fn after<T>(&mut self, result: Result<T>) -> Result<T> {
         let result = self.flush().and(result);
-        if result.is_err() {
+        if let Err(e) = &result {
+            if e.code == ErrorCode::LockNowait && self.context.in_place {
+                self.generated.begin_anew()?;
+                return result;
+            }
             self.told_insert_id();
         }
         result

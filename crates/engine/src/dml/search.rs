@@ -33,6 +33,8 @@ enum HeldRows {
     Kept(KeptRows),
     /// They are locked.
     Locked(Vec<LockedRow>),
+    /// Those of a query, which no row of the table that changes is among.
+    Values(Vec<Vec<Value>>),
 }
 
 /// The rows that a statement on the short path is about, and the values of the statement's parameters.
@@ -166,6 +168,11 @@ pub fn find_locked(
 }
 
 impl FoundRows {
+    /// The rows of a query.
+    pub fn of_values(columns: Vec<ColId>, rows: Vec<Vec<Value>>) -> FoundRows {
+        FoundRows { seen: None, columns, rows: HeldRows::Values(rows) }
+    }
+
     /// The values of each row, in the order of the columns that were asked for, until `row` breaks off; with the row if
     /// it was locked before it was read.
     pub fn each(
@@ -177,6 +184,14 @@ impl FoundRows {
             HeldRows::Locked(rows) => {
                 for locked in rows {
                     if row(&locked.values()[..self.columns.len()], Some(locked))?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            HeldRows::Values(rows) => {
+                for values in rows {
+                    if row(values, None)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -205,7 +220,7 @@ impl FoundRows {
         let positions: Vec<usize> = columns.iter().filter_map(|id| self.position(*id)).collect();
         match &self.rows {
             HeldRows::Kept(kept) => kept.first_rows(&positions).map(Some),
-            HeldRows::Locked(_) => Ok(None),
+            HeldRows::Locked(_) | HeldRows::Values(_) => Ok(None),
         }
     }
 

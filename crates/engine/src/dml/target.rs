@@ -1,6 +1,6 @@
 //! The table that a statement changes: its definition and files, and what a column gets that is given no value.
 
-use super::convert::Conversion;
+use super::{convert::Conversion, generated::NumbersTaken};
 use crate::{
     catalog::TableEntry,
     statement::{StatementContext, StatementTables},
@@ -18,6 +18,8 @@ pub struct OpenTarget {
     pub storage: Arc<Table>,
     /// The tables as they are: what belongs to the table beside its rows is found there.
     pub set: Arc<TableSet>,
+    /// The numbers of AUTO_INCREMENT that the statement has used up.
+    pub numbers: NumbersTaken,
 }
 
 impl OpenTarget {
@@ -25,7 +27,7 @@ impl OpenTarget {
     pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<OpenTarget> {
         let entry = set.definitions.entry_of(def)?.clone();
         let storage = set.storage(def.id, context.database.tables().store())?;
-        Ok(OpenTarget { entry, storage, set: set.clone() })
+        Ok(OpenTarget { entry, storage, set: set.clone(), numbers: NumbersTaken::default() })
     }
 
     /// Opens the tables of the targets of a statement, which are locked.

@@ -12,7 +12,7 @@ use crate::{
     Database,
     catalog::now_utc_micros,
     processes::{SeenTransaction, SessionShared},
-    statement::{Clock, SessionSnapshot, StatementContext},
+    statement::{Clock, KeptRun, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
     variables::{self, OF_BINDING, Variables},
@@ -141,7 +141,7 @@ impl SessionState {
     /// prepared: the current database and the variables that decide its meaning.
     pub fn context_of_prepared(
         &self,
-        prepared: PreparedUnder,
+        (prepared, kept): (PreparedUnder, Option<KeptRun>),
         cancel: CancellationToken,
         variables: Variables,
     ) -> Arc<StatementContext> {
@@ -153,7 +153,7 @@ impl SessionState {
                 binding.put(name, variables.get(name));
             }
         }
-        Arc::new(self.new_context(prepared.database, cancel, variables, binding))
+        Arc::new(StatementContext { kept, ..self.new_context(prepared.database, cancel, variables, binding) })
     }
 
     /// Notes for the client what `sql_mode` says of its literals.
@@ -204,6 +204,7 @@ impl SessionState {
             virtual_tables: &InformationSchema,
             transaction: self.transaction.clone(),
             in_place: false,
+            kept: None,
             view: Mutex::default(),
             filled_table: OnceLock::new(),
         }

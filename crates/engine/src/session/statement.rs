@@ -8,7 +8,7 @@ use crate::{
     Outcome, ResultSet, RowStream,
     command_counters::Command,
     processes::{Begun, SessionShared},
-    statement::StatementContext,
+    statement::{KeptRun, StatementContext},
     threads::panic_error,
     transaction::SessionTransaction,
     virtual_tables::show::latest_deadlock,
@@ -76,7 +76,13 @@ impl Drop for RowsOfStatement {
 
 impl SessionState {
     pub fn execute(&mut self, sql: &str, begun: Begun) -> Result<Outcome> {
+        let kept = self.take_kept(sql, None);
         self.statement(begun, |state, cancel| {
+            if let Some(kept) = kept {
+                state.conditions.begin();
+                let (query, under) = (kept.query.clone(), state.prepared_now());
+                return state.run_parsed(&query.statement, &[], (under, Some(kept)), cancel);
+            }
             let parsed =
                 state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse_under(sql, state.modes())?)));
             // These ask about the statement before them and leave its warnings as they are.
@@ -89,7 +95,7 @@ impl SessionState {
                 _ => None,
             };
             let under = prepared.map_or_else(|| state.prepared_now(), |p| p.under.clone());
-            state.run_parsed(&statement, &[], under, cancel)
+            state.run_parsed(&statement, &[], (under, None), cancel)
         })
     }
 
@@ -100,22 +106,24 @@ impl SessionState {
         begun: Begun,
     ) -> Result<Outcome> {
         self.count_command(Command::STMT_EXECUTE);
+        let kept = self.take_kept(&prepared.text, Some(parameters));
         self.statement(begun, |state, cancel| {
             let memory = state.memory_for(&prepared.text);
             if !matches!(&*prepared.statement, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })) {
                 state.conditions.begin();
             }
             let _memory = memory?;
-            state.run_parsed(&prepared.statement, parameters, prepared.under, cancel)
+            state.run_parsed(&prepared.statement, parameters, (prepared.under, kept), cancel)
         })
     }
 
-    /// Counts and runs a statement. `under`: the session as it is, or as it was when the statement was prepared.
+    /// Counts and runs a statement. `under`: the session as it is, or as it was when the statement was prepared;
+    /// `kept`: what is known of it.
     fn run_parsed(
         &mut self,
         statement: &Statement,
         parameters: &[Value],
-        under: PreparedUnder,
+        (under, kept): (PreparedUnder, Option<KeptRun>),
         cancel: CancellationToken,
     ) -> Result<Outcome> {
         self.count_kind(statement);
@@ -130,7 +138,7 @@ impl SessionState {
             return Err(SqlError::interrupted());
         }
         let variables = self.hinted_variables(statement);
-        let context = self.context_of_prepared(under, cancel, variables);
+        let context = self.context_of_prepared((under, kept), cancel, variables);
         self.enter_transaction(&context, statement)?;
         self.transaction.begin_statement();
         self.run(&context, statement, parameters)

@@ -1,6 +1,6 @@
 //! Plans by statement. A plan is good for one state of the tables, of the accounts and of the session's settings.
 
-use super::{plan::ShortPlan, write::ShortWrite};
+use super::{kept_query::KeptQuery, plan::ShortPlan, write::ShortWrite};
 use crate::{accounts::AccountList, tables::TableSet};
 use muster_storage::mutex::Mutex;
 use std::{
@@ -28,10 +28,10 @@ const SETTINGS_MAX: usize = 4096;
 pub enum Known {
     Plan(Arc<ShortPlan>),
     Write(Arc<ShortWrite>),
-    /// It does not take the short path.
-    General,
+    /// It does not take the short path; for a query, what the general path keeps of it.
+    General(Option<Arc<KeptQuery>>),
     /// It did not take the short path with the values that it had; with others it may.
-    GeneralForNow,
+    GeneralForNow(Option<Arc<KeptQuery>>),
 }
 
 /// The states that a plan was made for. Held weakly, so that a cache keeps no files of tables that are gone; the
@@ -76,7 +76,7 @@ impl CachedPlan {
         let plan = match &known {
             Known::Plan(plan) => plan.footprint(),
             Known::Write(write) => write.footprint(),
-            Known::General | Known::GeneralForNow => 0,
+            Known::General(kept) | Known::GeneralForNow(kept) => kept.as_ref().map_or(0, |kept| kept.footprint()),
         };
         let bytes = size_of::<CachedPlan>() + key.len() + plan;
         let patience_left = AtomicU32::new(PATIENCE_MIN);
@@ -89,9 +89,9 @@ impl CachedPlan {
             return;
         }
         self.patience = match (&self.known, &old.known) {
-            (_, Known::GeneralForNow) => (old.patience * 2).min(PATIENCE_MAX),
+            (_, Known::GeneralForNow(_)) => (old.patience * 2).min(PATIENCE_MAX),
             // The plan was left.
-            (Known::GeneralForNow, Known::Plan(_)) => old.patience,
+            (Known::GeneralForNow(_), Known::Plan(_)) => old.patience,
             _ => return,
         };
         self.patience_left = AtomicU32::new(self.patience);
@@ -99,7 +99,7 @@ impl CachedPlan {
 
     /// Counts an execution. Returns true if the statement is to be planned again. The shard is locked.
     fn is_to_be_tried(&self) -> bool {
-        if !matches!(self.known, Known::GeneralForNow) {
+        if !matches!(self.known, Known::GeneralForNow(_)) {
             return false;
         }
         let left = self.patience_left.load(Relaxed).saturating_sub(1);
@@ -196,7 +196,7 @@ impl PlanCache {
         let mut entry = CachedPlan::new(key, known, epoch);
         let most = self.bounds().1;
         if entry.bytes > most {
-            entry = CachedPlan::new(key, Known::General, entry.epoch);
+            entry = CachedPlan::new(key, Known::General(None), entry.epoch);
         }
         if entry.bytes > most {
             return;
@@ -216,7 +216,7 @@ impl PlanCache {
 
     /// Notes that a statement with a plan is for the general path, until it is planned again.
     pub fn leave_to_general(&self, key: &[u8], epoch: Epoch) {
-        self.put(key, Known::GeneralForNow, epoch);
+        self.put(key, Known::GeneralForNow(None), epoch);
     }
 
     /// Most statements of a shard, and most memory, in bytes.
@@ -261,7 +261,7 @@ mod tests {
     fn a_flood_of_statements_stays_within_the_bound() {
         let cache = PlanCache::default();
         let (tables, accounts) = (Arc::new(TableSet::default()), Arc::new(AccountList::default()));
-        let put = |n: u32| cache.put(&n.to_le_bytes(), Known::General, Epoch::of(&tables, &accounts));
+        let put = |n: u32| cache.put(&n.to_le_bytes(), Known::General(None), Epoch::of(&tables, &accounts));
         put(0);
         assert_eq!(cache.figures().entries, 0);
         cache.set_capacity(64);
@@ -280,9 +280,9 @@ mod tests {
         let long = vec![7; 64 << 10];
         for n in 0..1000u32 {
             let key = [&n.to_le_bytes()[..], &long].concat();
-            cache.put(&key, Known::General, Epoch::of(&tables, &accounts));
+            cache.put(&key, Known::General(None), Epoch::of(&tables, &accounts));
             // What stands in the place of another counts once.
-            cache.put(&key, Known::General, Epoch::of(&tables, &accounts));
+            cache.put(&key, Known::General(None), Epoch::of(&tables, &accounts));
         }
         let bytes: usize = cache.shards.iter().map(|shard| shard.lock().bytes).sum();
         let counted = cache.shards.iter().flat_map(|s| s.lock().entries.values().map(|e| e.bytes).collect::<Vec<_>>());
@@ -291,7 +291,7 @@ mod tests {
         let figures = cache.figures();
         assert_eq!(figures.entries + figures.evictions, 1000);
         let longer = vec![7; 600 << 10];
-        cache.put(&longer, Known::General, Epoch::of(&tables, &accounts));
+        cache.put(&longer, Known::General(None), Epoch::of(&tables, &accounts));
         assert!(cache.get(&longer, &tables, &accounts).is_none());
     }
 
@@ -304,11 +304,11 @@ mod tests {
         for n in 0..200 {
             if cache.get(b"x", &tables, &accounts).is_none() {
                 tried.push(n);
-                cache.put(b"x", Known::GeneralForNow, Epoch::of(&tables, &accounts));
+                cache.put(b"x", Known::GeneralForNow(None), Epoch::of(&tables, &accounts));
             }
         }
         assert_eq!(tried, [0, 16, 48, 112]);
-        cache.put(b"x", Known::General, Epoch::of(&tables, &accounts));
+        cache.put(b"x", Known::General(None), Epoch::of(&tables, &accounts));
         assert!((0..200).all(|_| cache.get(b"x", &tables, &accounts).is_some()));
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let (tables, accounts) = (Arc::new(TableSet::default()), Arc::new(AccountList::default()));
         cache.set_capacity(64);
         for n in 0..1000u32 {
-            cache.put(&n.to_le_bytes(), Known::General, Epoch::of(&tables, &accounts));
+            cache.put(&n.to_le_bytes(), Known::General(None), Epoch::of(&tables, &accounts));
             assert!(cache.get(&0u32.to_le_bytes(), &tables, &accounts).is_some(), "{n}");
         }
     }
@@ -328,7 +328,7 @@ mod tests {
         let cache = PlanCache::default();
         cache.set_capacity(64);
         let (tables, accounts) = (Arc::new(TableSet::default()), Arc::new(AccountList::default()));
-        cache.put(b"x", Known::General, Epoch::of(&tables, &accounts));
+        cache.put(b"x", Known::General(None), Epoch::of(&tables, &accounts));
         assert!(cache.get(b"x", &tables, &accounts).is_some());
         assert!(cache.get(b"x", &Arc::default(), &accounts).is_none());
         assert!(cache.get(b"x", &tables, &Arc::default()).is_none());

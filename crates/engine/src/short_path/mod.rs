@@ -11,9 +11,12 @@
 //!   up to four tables, each reached from those before it by a key;
 //!     locking reads, computed columns, groups                         nested/
 //!   rows -> RowSink: bytes of a packet, a batch                       sink.rs
+//!   values whose rows are too many for it                             too_many.rs
 //!   a change of rows by a key or a short range: ShortWrite            write.rs
 //!          the rows that it changes: RowSearch                        search.rs
 //! ```
+//!
+//! What the general path keeps of a query that does not take it: kept_query.rs.
 //!
 //! Who asks for it, and what a statement counts, is the session's: `session/short_path`. `docs/short-path.md` tells
 //! the whole.
@@ -21,6 +24,7 @@
 mod cache;
 mod constant;
 mod direct;
+mod kept_query;
 mod key_access;
 mod limit_places;
 mod nested;
@@ -31,15 +35,18 @@ mod run_end;
 mod search;
 mod sink;
 mod text_numbers;
+mod too_many;
 mod totals;
 mod values;
 mod write;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use direct::{DirectPlan, Shape, Surroundings, run as run_direct};
+pub use kept_query::{KeptQuery, LastPlan};
 pub use key_access::KeyAccess;
 pub use limit_places::with_limits;
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
+pub use parameter_places::{has_comparisons_only, with_values};
 pub use parameters::{ValueList, add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop, entries_max};

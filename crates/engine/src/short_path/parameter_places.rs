@@ -1,8 +1,8 @@
 //! Where parameters may stand in a statement that is planned for all values of their types.
 
 use super::values::FIRST_MOMENT;
-use muster_algebra::{ColId, Expr};
-use muster_types::SqlType;
+use muster_algebra::{ColId, Columns, Expr, Rel};
+use muster_types::{SqlType, Value};
 
 /// Parameters may stand for values only where all values of their type mean the same: on one side of a comparison whose
 /// other side is a column of the same kind, in the list of an IN, and as the pattern of a LIKE. `None` if one stands
@@ -30,6 +30,45 @@ pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType
         Expr::Not(arg) => parameters_are_compared(arg, ty),
         other => (!has_parameter(other)).then_some(()),
     }
+}
+
+/// Returns true if parameters stand in comparisons only, as [`parameters_are_compared`] says, in a relation and in its
+/// subqueries.
+pub fn has_comparisons_only(rel: &Rel, columns: &Columns) -> bool {
+    let ty = |id: ColId| columns.ty(id);
+    let are_compared = |expr: &Expr| {
+        let mut in_subqueries = true;
+        expr.visit(&mut |e| {
+            if let Expr::Subquery(subquery) = e {
+                in_subqueries &= has_comparisons_only(&subquery.rel, columns);
+            }
+        });
+        in_subqueries && parameters_are_compared(expr, &ty).is_some()
+    };
+    rel.exprs().into_iter().all(are_compared)
+        && rel.inputs().into_iter().all(|input| has_comparisons_only(input, columns))
+}
+
+/// A relation with values in the places of its parameters.
+pub fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
+    fn replace(expr: &mut Expr, values: &[Value]) {
+        if let Expr::Parameter { index, ty } = expr {
+            let value = values.get(*index).cloned().unwrap_or(Value::Null);
+            *expr = Expr::literal(value, *ty);
+            return;
+        }
+        if let Expr::Subquery(subquery) = expr {
+            let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
+            *subquery.rel = with_values(rel, values);
+        }
+        expr.children_mut().into_iter().for_each(|child| replace(child, values));
+    }
+    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, values));
+    rel.inputs_mut().into_iter().for_each(|input| {
+        let taken = std::mem::replace(input, Rel::dual());
+        *input = with_values(taken, values);
+    });
+    rel
 }
 
 /// Returns true if there is a parameter in the expression. Those that are values of the moment have the type that the

@@ -3,10 +3,12 @@
 use super::text_numbers::plain_number;
 use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 
-/// Longer statements are not looked at.
+/// Longer statements are not looked at, without their values.
 const TEXT_BYTES_MAX: usize = 1024;
+/// The same with the values of an INSERT's rows.
+const ROWS_BYTES_MAX: usize = 8 << 10;
 /// Statements with more values are not looked at.
-pub const VALUES_MAX: usize = 32;
+pub const VALUES_MAX: usize = 128;
 /// A list of more integers behind IN is one parameter; one of still more is not.
 const LIST_MIN: usize = 16;
 const LIST_MAX: usize = 2000;
@@ -26,23 +28,31 @@ enum Before {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Select,
+    /// INSERT and REPLACE of rows.
     Insert,
+    /// INSERT and REPLACE of the rows of a query.
+    InsertSelect,
     Update,
     Delete,
 }
 
 impl Verb {
     fn of(sql: &str) -> Option<Verb> {
-        let verbs =
-            [("SELECT", Verb::Select), ("INSERT", Verb::Insert), ("UPDATE", Verb::Update), ("DELETE", Verb::Delete)];
-        let word = sql.get(..6)?;
+        let verbs = [
+            ("SELECT", Verb::Select),
+            ("INSERT", Verb::Insert),
+            ("REPLACE", Verb::Insert),
+            ("UPDATE", Verb::Update),
+            ("DELETE", Verb::Delete),
+        ];
+        let word = &sql[..end_of_word(sql.as_bytes(), 0)];
         verbs.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, verb)| verb)
     }
 
     /// Returns true for words behind which there are literals that are parameters.
     fn has_values_behind(self, word: &str) -> bool {
         let words: &[&str] = match self {
-            Verb::Select | Verb::Delete => &["WHERE"],
+            Verb::Select | Verb::Delete | Verb::InsertSelect => &["WHERE"],
             Verb::Update => &["SET", "WHERE"],
             Verb::Insert => &["VALUES", "VALUE", "SET"],
         };
@@ -123,8 +133,16 @@ pub fn parameterize(
     values.clear();
     *list = None;
     let sql = sql.trim_ascii();
-    let may_be_long = |verb: &Verb| *verb == Verb::Select || sql.len() <= TEXT_BYTES_MAX;
-    let Some(verb) = Verb::of(sql).filter(may_be_long) else { return false };
+    let Some(verb) = Verb::of(sql) else { return false };
+    // A list may make a SELECT longer, which is not counted.
+    let (bytes_max, most) = match verb {
+        Verb::Select => (TEXT_BYTES_MAX, usize::MAX),
+        Verb::Insert => (ROWS_BYTES_MAX, ROWS_BYTES_MAX),
+        _ => (TEXT_BYTES_MAX, TEXT_BYTES_MAX),
+    };
+    if sql.len() > most {
+        return false;
+    }
     let mut reader = Reader {
         sql,
         modes,
@@ -137,7 +155,7 @@ pub fn parameterize(
     // Bytes of the list, which does not make the statement a long one.
     let (mut at, mut listed) = (0, 0);
     while at < sql.len() {
-        if at - listed > TEXT_BYTES_MAX || !is_small(text, values.len()) {
+        if at - listed > bytes_max || !is_small(text, values.len()) {
             return false;
         }
         if list.is_none()
@@ -161,7 +179,7 @@ pub fn parameterize(
         }
         at = end;
     }
-    at - listed <= TEXT_BYTES_MAX && is_small(text, values.len())
+    at - listed <= bytes_max && is_small(text, values.len())
 }
 
 /// Where in a statement a piece stands.
@@ -270,6 +288,9 @@ impl Reader<'_> {
     /// What a word means for what stands behind it.
     fn word(&mut self, word: &str) -> Before {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
+        if self.verb == Verb::Insert && !self.has_values && is("SELECT") {
+            self.verb = Verb::InsertSelect;
+        }
         self.has_values |= self.verb.has_values_behind(word);
         self.is_behind_in = is("IN");
         self.place = match self.place {
@@ -399,6 +420,27 @@ mod tests {
     }
 
     #[test]
+    fn values_of_rows_are_parameters_and_those_that_a_query_selects_are_not() {
+        let parameters = |sql: &str| {
+            let (mut text, mut values) = (String::new(), Vec::new());
+            parameterize(sql, SqlModes::NONE, &mut text, &mut values, &mut None).then_some((text, values))
+        };
+        let some = |text: &str, values: Vec<Value>| Some((text.to_owned(), values));
+        let text = |s: &str| Value::Text(s.to_owned());
+        assert_eq!(
+            parameters("REPLACE t VALUES (1, 'x'), (2, DEFAULT)"),
+            some("REPLACE t VALUES (?, ?), (?, DEFAULT)", vec![Value::Int(1), text("x"), Value::Int(2)])
+        );
+        assert_eq!(
+            parameters("insert into t (a, b) select f(1), 'x' from u where c = 5 and d in (6, 7)"),
+            some(
+                "insert into t (a, b) select f(1), 'x' from u where c = ? and d in (?, ?)",
+                vec![Value::Int(5), Value::Int(6), Value::Int(7)]
+            )
+        );
+    }
+
+    #[test]
     fn other_literals_stay_and_other_statements_are_left_alone() {
         let parameters = |sql: &str| {
             let (mut text, mut values) = (String::new(), Vec::new());
@@ -418,7 +460,7 @@ mod tests {
             assert_eq!(parameters(same), Some((same.to_owned(), vec![])));
         }
         for not in [
-            "REPLACE INTO t VALUES (1)",
+            "REPLACED INTO t VALUES (1)",
             "SELECT 1; SELECT 2",
             "SELECT /*+ NO_ICP(t) */ a FROM t WHERE a = 1",
             "SELECT a FROM t WHERE a = 1 -- x",

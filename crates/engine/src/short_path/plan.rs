@@ -5,6 +5,7 @@ use super::{
     nested::NestedPlan,
     run_end::RunFigures,
     sink::{KEPT_MAX, Kept},
+    too_many::TooMany,
     values::ValueRules,
 };
 use crate::ColumnInfo;
@@ -12,7 +13,6 @@ use muster_algebra::{Expr, TableId};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
 use muster_storage::counters::Counter;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Expressions are evaluated on the stack of a connection, so they must not be nested deeply.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -36,41 +36,22 @@ pub enum Way {
     Nested(NestedPlan),
 }
 
-/// What a run that reads too many rows weighs against those that do not, and the weight at which a plan is given up.
-const TOO_MANY_WEIGHT: u32 = 16;
-const TOO_MANY_MAX: u32 = 64;
-
 /// A plan of the short path.
 pub struct ShortPlan {
     way: Way,
     general: General,
-    /// The weight of runs that have read too many rows, less the number of others since.
-    too_many: AtomicU32,
+    /// Runs that have read too many rows.
+    pub too_many: TooMany,
     pub kept: Kept,
 }
 
 impl ShortPlan {
     pub fn new(way: Way, general: General) -> ShortPlan {
-        ShortPlan { way, general, too_many: AtomicU32::new(0), kept: Kept::default() }
+        ShortPlan { way, general, too_many: TooMany::default(), kept: Kept::default() }
     }
 
     pub fn way(&self) -> &Way {
         &self.way
-    }
-
-    /// Notes a run that has read too many rows. Returns true if that is so of more than one in some runs, so that the
-    /// general path, which has to do them again, is the better one for all.
-    pub fn note_too_many(&self) -> bool {
-        self.too_many.fetch_add(TOO_MANY_WEIGHT, Relaxed) + TOO_MANY_WEIGHT > TOO_MANY_MAX
-    }
-
-    /// Notes a run that has its rows.
-    pub fn note_rows(&self) {
-        // Mostly there is nothing to write, which would take the plan from other processors.
-        if self.too_many.load(Relaxed) > 0 {
-            let less = |weight: u32| weight.checked_sub(1);
-            let _ = self.too_many.fetch_update(Relaxed, Relaxed, less);
-        }
     }
 
     /// The tables that the plan reads, and the views that they are read through.

@@ -1,13 +1,15 @@
 //! Texts that are numbers: `WHERE id = '5'`, and what a client sends as text for a `?` next to a number. Where the text
 //! is a number as it would be written without quotes, the statement means the same with the number, which has plans.
 
-use super::parameters::number;
+use super::parameters::{VALUES_MAX, number};
 use muster_sql::BesideNumber;
 use muster_types::Value;
 
 /// Texts of a statement that are read as numbers, a bit for each value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TextNumbers(u32);
+pub struct TextNumbers(u128);
+
+const _: () = assert!(VALUES_MAX <= u128::BITS as usize);
 
 /// What a statement is in which texts stand next to numbers.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +35,7 @@ impl TextNumbers {
                 }
             }
         };
-        TextNumbers(beside.iter().filter(|beside| is_read(beside)).fold(0, |bits, (index, _)| bits | 1 << index))
+        TextNumbers(beside.iter().filter(|beside| is_read(beside)).fold(0, |bits, (index, _)| bits | 1 << *index))
     }
 
     pub fn is_empty(self) -> bool {

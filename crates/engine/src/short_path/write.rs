@@ -1,8 +1,8 @@
-//! A statement that adds a row, or changes rows of one table by a key or a short range, bound once for all values.
+//! A statement that adds rows, or changes rows of one table by a key or a short range, bound once for all values.
 
 use super::{
     parameter_places::has_parameter,
-    plan::{DEPTH_MAX, is_plain},
+    plan::{DEPTH_MAX, ShortPlan, is_plain},
     run_end::{Left, is_resident},
     search::RowSearch,
     values::ValueRules,
@@ -13,17 +13,24 @@ use crate::{
     tables::TableSet,
 };
 use muster_algebra::{ArithmeticOp, Expr, Hints, Plan, ScalarFunction, TableDef, TableId};
-use muster_sql::bind::{
-    BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings,
+use muster_sql::{
+    Bound,
+    bind::{
+        BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, OnDuplicateUpdate, RowSource, Search,
+        Surroundings,
+    },
 };
 use muster_storage::Table;
-use muster_types::{KeyRange, SqlType, Value};
+use muster_types::{ErrorCode, KeyRange, SqlType, Value};
 use std::sync::{Arc, Weak};
 
 /// The change that a statement makes. Values that differ from execution to execution are [`Expr::Parameter`]s.
 pub enum ShortChange {
-    /// One row of VALUES or SET.
-    Insert(BoundInsert),
+    /// Rows of VALUES or SET, or those of a query.
+    Insert {
+        bound: Box<BoundInsert>,
+        query: Option<Box<ShortPlan>>,
+    },
     Update {
         bound: BoundUpdate,
         search: RowSearch,
@@ -62,7 +69,7 @@ impl ShortWrite {
     /// The state of the statement while it waits.
     pub fn state(&self) -> &'static str {
         match self.change {
-            ShortChange::Insert(_) => INSERTING,
+            ShortChange::Insert { .. } => INSERTING,
             ShortChange::Update { .. } | ShortChange::Delete { .. } => UPDATING,
         }
     }
@@ -78,10 +85,15 @@ impl ShortWrite {
 
     pub fn target(&self) -> &ChangeTarget {
         match &self.change {
-            ShortChange::Insert(bound) => &bound.target,
+            ShortChange::Insert { bound, .. } => &bound.target,
             ShortChange::Update { bound, .. } => &bound.targets[0],
             ShortChange::Delete { bound, .. } => &bound.targets[0],
         }
+    }
+
+    /// The tables, and the views that they are read through, that the query of an INSERT reads.
+    pub fn read_tables(&self) -> &[TableId] {
+        self.change.query().map_or(&[], |query| query.used())
     }
 
     pub fn table(&self) -> TableId {
@@ -91,7 +103,7 @@ impl ShortWrite {
     /// Returns true if the rows that are changed, or the place of a new one, are in memory, as far as they are known.
     pub fn is_resident(&self, table: &Table, parameters: &[Value]) -> bool {
         match &self.change {
-            ShortChange::Insert(bound) => new_key(bound, parameters).is_none_or(|key| {
+            ShortChange::Insert { bound, .. } => new_keys(bound, parameters).all(|key| {
                 let range = table.tree(0).layout().key.byte_range(&KeyRange::prefix(key));
                 let Ok(Some(range)) = range else { return false };
                 !matches!(is_resident(table, 0, &range, false, 1), Err(Left::MustWait))
@@ -105,7 +117,17 @@ impl ShortWrite {
     /// About how many bytes the statement has besides its text, which its expressions are as small as.
     pub fn footprint(&self) -> usize {
         const COLUMN_BYTES: usize = 200;
-        size_of::<ShortWrite>() + self.target().columns.len() * COLUMN_BYTES
+        let (values, query) = match &self.change {
+            ShortChange::Insert { bound, query } => {
+                let values = match &bound.source {
+                    RowSource::Rows(rows) => size_of_val(rows.values.as_slice()),
+                    RowSource::Query(_) => 0,
+                };
+                (values, query.as_ref().map_or(0, |query| query.footprint()))
+            }
+            _ => (0, 0),
+        };
+        size_of::<ShortWrite>() + self.target().columns.len() * COLUMN_BYTES + values + query
     }
 }
 
@@ -135,26 +157,52 @@ impl ShortChange {
         Some(ShortChange::Delete { bound, search })
     }
 
-    /// `None` for an INSERT that does not take the short path.
-    pub fn of_insert(bound: BoundInsert) -> Option<ShortChange> {
-        let RowSource::Rows(rows) = &bound.source else { return None };
-        let is_short = rows.rows == 1
-            && !bound.replace
-            && bound.on_duplicate.is_none()
-            && is_one_table(&bound.target, &bound.surroundings)
-            && rows.values.iter().all(is_short_value);
-        is_short.then_some(ShortChange::Insert(bound))
+    /// `None` for an INSERT or REPLACE that does not take the short path. `plan`: how the rows of a query are read.
+    pub fn of_insert(bound: BoundInsert, plan: impl FnOnce(&Bound) -> Option<ShortPlan>) -> Option<ShortChange> {
+        let updated = bound.on_duplicate.as_ref();
+        let is_known = |update: &OnDuplicateUpdate| {
+            let mut values = update.assignments.iter().map(|assignment| &assignment.value);
+            update.mentioned.is_empty() && values.all(is_short_value)
+        };
+        if !updated.is_none_or(is_known) || !is_base_table(&bound.target, &bound.surroundings) {
+            return None;
+        }
+        let query = match &bound.source {
+            RowSource::Rows(rows) => {
+                let is_short =
+                    has_no_other_table(&bound.target, &bound.surroundings) && rows.values.iter().all(is_short_value);
+                is_short.then_some(None)?
+            }
+            RowSource::Query(query) => Some(Box::new(plan(query)?)),
+        };
+        Some(ShortChange::Insert { bound: Box::new(bound), query })
+    }
+
+    /// How the rows of an INSERT .. SELECT are read.
+    pub fn query(&self) -> Option<&ShortPlan> {
+        match self {
+            ShortChange::Insert { query, .. } => query.as_deref(),
+            _ => None,
+        }
     }
 }
 
 /// Returns true if a statement is of its target only, a base table, and has nothing else to be looked at.
 fn is_one_table(target: &ChangeTarget, surroundings: &Surroundings) -> bool {
+    is_base_table(target, surroundings) && has_no_other_table(target, surroundings)
+}
+
+fn has_no_other_table(target: &ChangeTarget, surroundings: &Surroundings) -> bool {
+    surroundings.tables == [target.named.clone()]
+}
+
+/// Returns true if a statement's target is a base table, and there is nothing else to be looked at but other tables.
+fn is_base_table(target: &ChangeTarget, surroundings: &Surroundings) -> bool {
     let def: &TableDef = &target.table;
     !def.id.is_virtual()
         && target.check.is_none()
-        && surroundings.tables == [(def.database.clone(), def.name.clone())]
-        && target.named == surroundings.tables[0]
-        && surroundings.warnings.is_empty()
+        && target.named == (def.database.clone(), def.name.clone())
+        && surroundings.warnings.iter().all(|warning| warning.code == ErrorCode::DeprecatedSyntax)
         && surroundings.hints == Hints::default()
         && surroundings.constants.is_none()
         && surroundings.dependent.is_empty()
@@ -198,13 +246,20 @@ fn has_plain_parameters(expr: &Expr) -> bool {
     }
 }
 
-/// The primary key that an INSERT gives a row, as far as it is known before it runs.
-fn new_key(bound: &BoundInsert, parameters: &[Value]) -> Option<Vec<Value>> {
-    let RowSource::Rows(rows) = &bound.source else { return None };
+/// The primary keys that an INSERT gives its rows, as far as they are known before it runs.
+fn new_keys<'a>(bound: &'a BoundInsert, parameters: &'a [Value]) -> impl Iterator<Item = Vec<Value>> + 'a {
+    let rows = match &bound.source {
+        RowSource::Rows(rows) => rows.values.as_slice(),
+        RowSource::Query(_) => &[],
+    };
+    rows.chunks(bound.given.len().max(1)).filter_map(|row| new_key(bound, row, parameters))
+}
+
+fn new_key(bound: &BoundInsert, row: &[NewValue], parameters: &[Value]) -> Option<Vec<Value>> {
     let def = &bound.target.table;
     let parts = def.indexes.first().filter(|_| def.has_primary_key())?.parts.iter();
     let value = |column: usize| {
-        let value = match &rows.values[bound.given.iter().position(|given| *given == column)?] {
+        let value = match &row[bound.given.iter().position(|given| *given == column)?] {
             NewValue::Value(value) => value,
             NewValue::Expr(Expr::Parameter { index, .. }) => parameters.get(*index)?,
             NewValue::Default | NewValue::Expr(_) => return None,

@@ -1,6 +1,6 @@
 //! The environment in which one statement runs.
 
-use super::{Diagnostics, VirtualTables};
+use super::{Diagnostics, KeptRun, VirtualTables};
 use crate::{
     ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, transaction::SessionTransaction,
     variables::Variables,
@@ -38,6 +38,8 @@ pub struct StatementContext {
     /// True on the short path: the statement runs in the task of its connection, and gives up where it would have to
     /// wait.
     pub in_place: bool,
+    /// The query that it is, if that was bound before.
+    pub kept: Option<KeptRun>,
     /// What all reads of the statement see, once there was one.
     pub view: Mutex<Option<Arc<ReadView>>>,
     /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.

@@ -12,6 +12,7 @@
 //!     row_locking     locks of rows that a statement reads            row_locking/
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
+//!     kept_run        one that was bound before                       kept_run.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
@@ -27,6 +28,7 @@ mod evaluate;
 mod execution;
 pub mod explain;
 mod gate;
+mod kept_run;
 mod names;
 pub mod plan_counters;
 pub mod query;
@@ -43,6 +45,7 @@ pub use context::{Clock, Done, SessionSnapshot, StatementContext};
 pub use diagnostics::{Diagnostics, Level};
 pub use evaluate::evaluate;
 pub use gate::enter_to_build;
+pub use kept_run::KeptRun;
 pub use names::StatementTables;
 pub use row_locking::RowLocks;
 pub use rows::first_values;

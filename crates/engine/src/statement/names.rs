@@ -84,6 +84,11 @@ impl StatementTables {
         self.used.lock().clone()
     }
 
+    /// Notes that these tables and views were looked up, by whoever resolved the names of the same statement before.
+    pub(super) fn use_again(&self, used: &[TableId]) {
+        self.used.lock().extend_from_slice(used);
+    }
+
     /// Notes that a table or a view was looked up. Error 1100 under LOCK TABLES.
     fn note_use(&self, id: TableId, name: &str) -> Result<()> {
         let mut used = self.used.lock();

@@ -11,7 +11,7 @@ use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, system_schema, var
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
-use muster_sql::{Blocked, Bound, Locking, Parameters, Query};
+use muster_sql::{Blocked, Bound, Locking, Parameters, Query, Statement};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -44,6 +44,19 @@ pub fn bind(
 
 /// From names to a plan.
 pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<Planned> {
+    let Some(kept) = &context.kept else { return plan_anew(context, query, parameters) };
+    if let Some(planned) = kept.plan(context)? {
+        return Ok(planned);
+    }
+    let Some(text) = &kept.text else { return plan_anew(context, query, parameters) };
+    match muster_sql::parse_under(text, context.session.variables.settings().modes)? {
+        Statement::Query(query) => plan_anew(context, &query, &[]),
+        _ => Err(SqlError::internal("a query has become another statement")),
+    }
+}
+
+/// From names to a plan of a statement of which nothing is known.
+fn plan_anew(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<Planned> {
     if !query.locking().iter().any(|clause| clause.blocked == Blocked::Skips) {
         return plan_without(context, query, parameters, &[]);
     }

@@ -72,6 +72,11 @@ impl StatementContext {
         !self.transaction.has_locked_tables() && self.transaction.try_use_table(table, TableUse::Write)
     }
 
+    /// The same for tables and views that are read.
+    pub fn try_lock_to_read(&self, tables: &[TableId]) -> bool {
+        tables.iter().all(|id| self.transaction.try_use_table(*id, TableUse::Read))
+    }
+
     /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`];
     /// 1049 and 1146 when there is none, or none any more.
     pub fn lock_named(&self, database: &str, name: &str, of: TableUse) -> Result<Arc<TableEntry>> {

@@ -36,6 +36,13 @@ struct Counter {
 const BLOCK_MIN: u64 = 16;
 const BLOCK_MAX: u64 = 1 << 16;
 
+/// A change of the next value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advance {
+    pub before: u64,
+    pub behind: u64,
+}
+
 /// `auto_increment_increment` and `auto_increment_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steps {
@@ -85,22 +92,33 @@ impl AutoIncrement {
         self.counter.lock().next
     }
 
-    /// Makes the next value at least `next`.
-    pub fn raise(&self, next: u64) -> Result<()> {
+    /// Makes the next value at least `next`. Returns the change, if there was one.
+    pub fn raise(&self, next: u64) -> Result<Option<Advance>> {
         let mut counter = self.counter.lock();
-        if next <= counter.next {
-            return Ok(());
+        let before = counter.next;
+        if next <= before {
+            return Ok(None);
         }
-        self.promise(&mut counter, next)
+        self.promise(&mut counter, next)?;
+        Ok(Some(Advance { before, behind: next }))
     }
 
-    /// Takes `count` values, each a step behind the one before, and returns the first.
-    pub fn take(&self, count: u64, steps: Steps) -> Result<u64> {
+    /// Takes `count` values, each a step behind the one before. Returns the first, and how the next value has changed.
+    pub fn take(&self, count: u64, steps: Steps) -> Result<(u64, Advance)> {
         let mut counter = self.counter.lock();
-        let first = steps.at_least(counter.next);
+        let before = counter.next;
+        let first = steps.at_least(before);
         let behind = first.saturating_add(steps.increment.max(1).saturating_mul(count.max(1) - 1)).saturating_add(1);
         self.promise(&mut counter, behind)?;
-        Ok(first)
+        Ok((first, Advance { before, behind }))
+    }
+
+    /// Takes values back that nobody has, unless others were taken since.
+    pub fn give_back(&self, all: Advance) {
+        let mut counter = self.counter.lock();
+        if counter.next == all.behind {
+            counter.next = all.before;
+        }
     }
 
     /// Makes `next` the next value, once the file has one that is not below it.

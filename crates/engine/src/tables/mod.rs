@@ -27,7 +27,7 @@ mod renewal;
 mod set;
 mod storage_error;
 
-pub use auto_increment::{AutoIncrement, Steps, least_auto_increment};
+pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
 pub use fresh::data_and_index_bytes;
 use handle::Handle;

@@ -9,6 +9,7 @@ mod random_data;
 mod beside_writers;
 mod data;
 mod joins;
+mod kept;
 mod limits;
 mod plans;
 mod random;

@@ -37,6 +37,7 @@ async fn rights_come_and_go() {
         "SELECT k FROM db.t WHERE id = 300",
         "SELECT SUM(k) FROM db.t WHERE id BETWEEN 300 AND 600",
         "SELECT id FROM db.t WHERE id BETWEEN 300 AND 600 ORDER BY s, id",
+        "SELECT id FROM db.t WHERE id = 300 UNION SELECT k FROM db.t WHERE id = 600 ORDER BY 1",
     ];
     for sql in statements {
         let wanted = run(&mut root, sql).await;

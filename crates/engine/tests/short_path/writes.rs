@@ -73,7 +73,8 @@ fn statement(random: &mut Random) -> String {
         1 => format!(" ORDER BY k, id LIMIT {j}"),
         _ => String::new(),
     };
-    match random.below(34) {
+    match random.below(42) {
+        34..42 => inserted_rows(random, ignore),
         30..34 => chosen_values(random, ignore, &range, &end),
         18 => format!("UPDATE {ignore}a SET k = k + {number}, y = {j} WHERE {range}{end}"),
         19 => format!("UPDATE {ignore}a SET k = {number} - k * {j} WHERE {range}{end}"),
@@ -139,6 +140,32 @@ fn chosen_values(random: &mut Random, ignore: &str, range: &str, end: &str) -> S
         _ => format!(
             "UPDATE {ignore}a SET k = LEAST(COALESCE(k, {j}), {number}), c = IF(k IN ({j}, {low}), 'in', c) WHERE {range}"
         ),
+    }
+}
+
+/// An INSERT or REPLACE of several rows, of rows that meet others, or of the rows of a query.
+fn inserted_rows(random: &mut Random, ignore: &str) -> String {
+    let (i, j, v, w) = (integer(random), random.below(6), value(random), value(random));
+    let (low, t) = (random.below(40), text(random));
+    let verb = if random.one_in(3) { "REPLACE ".to_owned() } else { format!("INSERT {ignore}") };
+    let updated = match random.below(6) {
+        0 if !verb.starts_with('R') => format!(" ON DUPLICATE KEY UPDATE k = {low}, y = VALUES(y)"),
+        1 if !verb.starts_with('R') => " ON DUPLICATE KEY UPDATE k = k + VALUES(k), t = NOW()".to_owned(),
+        2 if !verb.starts_with('R') => format!(" ON DUPLICATE KEY UPDATE id = {i}, k = GREATEST(k, {j})"),
+        _ => String::new(),
+    };
+    match random.below(9) {
+        0 => format!("{verb}INTO a (id, k, y) VALUES ({i}, {v}, {j}), ({low}, {w}, {j}){updated}"),
+        1 => format!("{verb}INTO a (c, k) VALUES ({v}, {low}), ({t}, 7), (NULL, {j}){updated}"),
+        2 => format!("{verb}INTO b (x, z, d, f) VALUES ({i}, {j}, {v}, 1.5), ({low}, {j}, 1, {w})"),
+        3 => format!("{verb}INTO h VALUES ({v}, {w}), ({i}, {t})"),
+        4 => format!("{verb}INTO a (id, k) SELECT x, z FROM b WHERE z = {j}{updated}"),
+        5 => format!("{verb}INTO a (k, c) SELECT k, CONCAT(c, 'x') FROM a WHERE id BETWEEN {low} AND {i}{updated}"),
+        6 => format!(
+            "{verb}INTO b (x, z, s) SELECT a.id, {j}, a.c FROM a JOIN w ON w.s = a.c WHERE a.id IN ({low}, {i}, '{j}')"
+        ),
+        7 => format!("{verb}INTO h SELECT {low}, 'new' FROM DUAL WHERE NOT EXISTS (SELECT * FROM a WHERE id = {i})"),
+        _ => format!("{verb}INTO h SELECT COUNT(*), {t} FROM a WHERE k = {j}"),
     }
 }
 
@@ -229,14 +256,20 @@ async fn changes_of_few_rows_take_the_short_path() {
         "UPDATE a SET k = IF(k > 5, k - 1, k + 1) WHERE id = 1",
         "UPDATE a SET k = CASE WHEN id = 1 THEN 5 WHEN id = 2 THEN 6 ELSE k END WHERE id = 5",
         "UPDATE a SET k = CASE id WHEN 1 THEN 5 WHEN 2 THEN 6 ELSE k END WHERE id = 5",
+        "INSERT INTO h VALUES (1, 'x'), (2, 'y')",
+        "INSERT INTO h SELECT 1, 'x'",
+        "INSERT INTO h SELECT k, c FROM a WHERE id IN (77, 78)",
+        "INSERT INTO b (x, z) SELECT a.id, 7 FROM a JOIN w ON w.s = a.c WHERE a.id = 5",
+        "REPLACE INTO a (id, k) VALUES (1, 5)",
+        "REPLACE INTO w SELECT c, id FROM a WHERE id = 5",
+        "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
+        "INSERT INTO a (id, k) VALUES (1, 5), (2, 6) ON DUPLICATE KEY UPDATE k = VALUES(k) + 1, y = 5",
     ] {
         assert!(is_short(&mut session, sql).await, "{sql}");
     }
     for sql in [
-        "INSERT INTO h VALUES (1, 'x'), (2, 'y')",
-        "INSERT INTO h SELECT 1, 'x'",
-        "REPLACE INTO a (id, k) VALUES (1, 5)",
-        "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
+        "INSERT INTO h SELECT a.k, 'x' FROM a",
+        "INSERT INTO h VALUES ((SELECT MAX(a.k) FROM a), 'x')",
         "UPDATE a SET k = 1 WHERE id = ' 1'",
         "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
         "DELETE FROM a WHERE c = 'x' AND RAND() > 2",

@@ -126,6 +126,12 @@ impl SessionState {
             Err(e) => return Changed::Ended(self.end_short(write.command(), Err(e))),
             Ok(InPlace::MustWait) => Changed::MustWait(None),
             Ok(InPlace::General) => Changed::General,
+            Ok(InPlace::TooMany) => {
+                if let Some(query) = write.change().query() {
+                    self.leave_to_general(query);
+                }
+                Changed::General
+            }
         };
         self.conditions = conditions;
         // The rows are changed again, and counted.
@@ -157,7 +163,8 @@ impl SessionState {
     fn try_change(&self, write: &ShortWrite, cancel: &CancellationToken, waits: bool) -> Result<InPlace> {
         if waits {
             self.process.set_state(write.state());
-            if !self.transaction.try_open_tables(&[write.table()]) {
+            let tables = [&[write.table()], write.read_tables()].concat();
+            if !self.transaction.try_open_tables(&tables) {
                 return Ok(InPlace::General);
             }
         }

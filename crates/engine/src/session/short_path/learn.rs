@@ -6,17 +6,21 @@ use crate::{
     command_counters::Command,
     dml,
     short_path::{
-        DirectPlan, Epoch, FIRST_MOMENT, General, KeyAccess, Known, NestedPlan, Shape, ShortChange, ShortPlan,
-        ShortWrite, TableQuery, TextNumbers, TextsOf, ValueRules, Way, entries_max, plain_number, scan_of, type_of,
+        DirectPlan, Epoch, FIRST_MOMENT, General, KeptQuery, KeyAccess, Known, NestedPlan, Shape, ShortChange,
+        ShortPlan, ShortWrite, TableQuery, TextNumbers, TextsOf, ValueRules, Way, entries_max, plain_number, scan_of,
+        type_of, with_values,
     },
-    statement::{BindEnvironment, StatementContext, StatementTables, query},
+    statement::{
+        BindEnvironment, StatementContext, StatementTables,
+        query::{self, Planned},
+    },
     variables,
 };
-use muster_algebra::{Expr, Hints, Plan, PlanOp, Rel, RowFetch, Scan};
+use muster_algebra::{Hints, Plan, PlanOp, RowFetch, Scan};
 use muster_explain::counters;
 use muster_sql::{
-    Bound, Locking, Parameters, Statement,
-    bind::{ChangeTarget, Search, Surroundings, bind_delete, bind_insert, bind_update},
+    Blocked, Bound, InsertSource, Locking, Parameters, Statement,
+    bind::{ChangeTarget, RowSource, Search, Surroundings, bind_delete, bind_insert, bind_update},
 };
 use muster_types::{Collation, KeyRange, Result, SqlType, Value};
 use std::sync::Arc;
@@ -36,18 +40,18 @@ impl SessionState {
         self.limit_time(&context);
         self.conditions.diagnostics = diagnostics;
         let tables = StatementTables::new(&context);
-        let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General);
+        let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General(None));
         (known, Epoch::of(tables.set(), &accounts))
     }
 
     /// Learns a plan and keeps it for later statements.
-    pub(super) fn learn_and_keep(&mut self, cancel: CancellationToken) -> Option<FoundPlan> {
+    pub(super) fn learn_and_keep(&mut self, cancel: CancellationToken) -> (Known, Option<FoundPlan>) {
         let (known, epoch) = self.learn(cancel);
         let shares = self.shares_transaction();
         let found = known.found(self.reads_lock(shares));
         self.short_path.epoch = (shares && found.is_some()).then(|| epoch.clone());
-        self.database.plans().put(&self.short_path.key, known, epoch);
-        found
+        self.database.plans().put(&self.short_path.key, known.clone(), epoch);
+        (known, found)
     }
 
     /// The types that the statement is bound with.
@@ -72,13 +76,18 @@ impl SessionState {
         let types = self.parameter_types(TextNumbers::default());
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let env = environment.with(tables, Parameters::Types(&types));
+        let is_query = match statement {
+            Statement::Query(_) => true,
+            Statement::Insert(insert) => matches!(insert.source, InsertSource::Query(_)),
+            _ => false,
+        };
         match statement {
             Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop)?,
             Statement::Update(update) => bind_update(update, &env).map(drop)?,
             Statement::Delete(delete) => bind_delete(delete, &env).map(drop)?,
+            Statement::Insert(insert) if is_query => bind_insert(insert, &env).map(drop)?,
             _ => {}
         }
-        let is_query = matches!(statement, Statement::Query(_));
         let texts = TextsOf { is_prepared: self.short_path.is_prepared, is_query };
         Ok(TextNumbers::of(values, &environment.beside_numbers(), texts))
     }
@@ -89,44 +98,68 @@ impl SessionState {
         let Statement::Query(query) = &statement else { return self.make_short_write(context, tables, &statement) };
         let mut locking = query.locking();
         let Some(lock) = locking.pop().map_or(Some(None), |lock| locking.is_empty().then_some(Some(lock))) else {
-            return Ok(Known::General);
+            return Ok(Known::General(None));
         };
         let numbers = self.text_numbers(context, tables, &statement)?;
         let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let bound = muster_sql::bind_query(query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
-            return Ok(Known::General);
+            return Ok(Known::General(None));
         }
         let list = self.short_path.list.as_ref().map(|list| list.index);
+        let rules = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments());
+        let Some(rules) = rules else { return Ok(Known::General(None)) };
+        let keep = || {
+            let may_keep = lock.is_none() && list.is_none();
+            may_keep
+                .then(|| KeptQuery::of(&statement, text, &bound, &rules, (tables.set(), tables.used())))
+                .flatten()
+                .map(Arc::new)
+        };
         let shape = Shape::of(&bound).filter(|_| lock.is_none());
         let options = variables::optimizer_options(&context.session.variables);
         let joined = TableQuery::of(&bound).filter(|query| list.is_none() && query.keeps_to(&options));
         if shape.is_none() && joined.is_none() {
-            return Ok(Known::General);
+            return Ok(Known::General(keep()));
         }
-        let Some(rules) = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments()) else {
-            return Ok(Known::General);
-        };
         if lock.is_some() {
             tables.will_lock_rows();
         }
         // The plan for the values that the statement has now.
-        let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow) };
+        let kept = keep();
+        let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow(kept)) };
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, list, &general.plan, tables));
         let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
-        let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow) };
-        let general = General {
-            used: tables.used(),
-            columns: query::column_infos(&general.outputs, &general.columns, &general.tables),
-            counts: counters::count(&general.plan),
-            cost_ms: general.plan.estimate.cost_ms,
-            in_key_order,
-            rules,
-        };
+        let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow(kept)) };
+        let general = general_part(tables, &general, in_key_order, rules);
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
+    }
+
+    /// How the rows of an INSERT .. SELECT are read. They are locked, where the isolation level says so, within a
+    /// transaction only: a query whose rows cannot be locked has a plan for the others.
+    fn source_plan(
+        &self,
+        context: &Arc<StatementContext>,
+        bound: &Bound,
+        rules: ValueRules,
+        tables: &Arc<StatementTables>,
+    ) -> Option<ShortPlan> {
+        let options = variables::optimizer_options(&context.session.variables);
+        let query =
+            TableQuery::of(bound).filter(|query| query.keeps_to(&options) && bound.hints == Hints::default())?;
+        let values = self.values_at(&rules, &context.clock)?;
+        let general = Bound { rel: with_values(bound.rel.clone(), &values), ..bound.clone() };
+        let general = query::optimize(context, general, tables.clone()).ok()?;
+        let shared = Locking { exclusive: false, table: None, blocked: Blocked::Waits };
+        let way = match context.locks_gaps() {
+            true => nested_way(query.clone(), &general.plan, Some(shared), tables),
+            false => None,
+        };
+        let (way, in_key_order) = way.or_else(|| nested_way(query, &general.plan, None, tables))?;
+        Some(ShortPlan::new(way, general_part(tables, &general, in_key_order, rules)))
     }
 
     /// Binds a statement that changes rows for all values.
@@ -138,7 +171,7 @@ impl SessionState {
     ) -> Result<Known> {
         let to_change = StatementTables::to_change(context);
         if !Arc::ptr_eq(to_change.set(), tables.set()) {
-            return Ok(Known::GeneralForNow);
+            return Ok(Known::GeneralForNow(None));
         }
         let numbers = self.text_numbers(context, &to_change, statement)?;
         let types = self.parameter_types(numbers);
@@ -157,8 +190,15 @@ impl SessionState {
         };
         let (rules, change) = match statement {
             Statement::Insert(insert) => {
-                let change = ShortChange::of_insert(bind_insert(insert, &env)?);
-                (ValueRules::of(&types, None, None, numbers, environment.moments()), change)
+                let bound = bind_insert(insert, &env)?;
+                let query = match &bound.source {
+                    RowSource::Query(query) => Some(&query.rel),
+                    RowSource::Rows(_) => None,
+                };
+                let rules = ValueRules::of(&types, None, query, numbers, environment.moments());
+                let plan = |query: &Bound| self.source_plan(context, query, rules.clone()?, &to_change);
+                let change = ShortChange::of_insert(bound, plan);
+                (rules, change)
             }
             Statement::Update(update) => {
                 let bound = bind_update(update, &env)?;
@@ -174,7 +214,19 @@ impl SessionState {
         };
         let change = rules.zip(change).filter(|_| !environment.is_of_the_moment());
         let write = change.map(|(rules, change)| ShortWrite::new(change, tables.set(), Command::of(statement), rules));
-        Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
+        Ok(write.map_or(Known::General(None), |write| Known::Write(Arc::new(write))))
+    }
+}
+
+/// What the short path keeps of a general plan.
+fn general_part(tables: &StatementTables, planned: &Planned, in_key_order: bool, rules: ValueRules) -> General {
+    General {
+        used: tables.used(),
+        columns: query::column_infos(&planned.outputs, &planned.columns, &planned.tables),
+        counts: counters::count(&planned.plan),
+        cost_ms: planned.plan.estimate.cost_ms,
+        in_key_order,
+        rules,
     }
 }
 
@@ -191,28 +243,6 @@ fn search_plan(
     let rel = with_values(search.rel(target), values);
     let planned = dml::plan_search(context, rel, &target.key(), surroundings, tables);
     planned.ok().map(|planned| planned.plan).filter(|plan| plan.estimate.cost_ms <= COST_MS_MAX)
-}
-
-/// A relation with values in the places of its parameters.
-fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
-    fn replace(expr: &mut Expr, values: &[Value]) {
-        if let Expr::Parameter { index, ty } = expr {
-            let value = values.get(*index).cloned().unwrap_or(Value::Null);
-            *expr = Expr::literal(value, *ty);
-            return;
-        }
-        if let Expr::Subquery(subquery) = expr {
-            let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
-            *subquery.rel = with_values(rel, values);
-        }
-        expr.children_mut().into_iter().for_each(|child| replace(child, values));
-    }
-    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, values));
-    rel.inputs_mut().into_iter().for_each(|input| {
-        let taken = std::mem::replace(input, Rel::dual());
-        *input = with_values(taken, values);
-    });
-    rel
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.

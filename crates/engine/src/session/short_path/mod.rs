@@ -20,10 +20,10 @@ use crate::{
     Outcome,
     processes::Begun,
     short_path::{
-        Epoch, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueList, ValueRules, add_class, is_small, parameterize,
-        with_limits,
+        Epoch, KeptQuery, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueList, ValueRules, add_class, is_small,
+        parameterize, with_limits,
     },
-    statement::Clock,
+    statement::{Clock, KeptRun},
     variables::{self, Variables},
 };
 use muster_algebra::Switch;
@@ -76,6 +76,18 @@ pub struct ShortPath {
     is_unknown: bool,
     /// The states of tables and accounts that the cache was asked for.
     epoch: Option<Epoch>,
+    /// What the general path keeps of it.
+    kept: Option<KeptStatement>,
+}
+
+/// What is kept of a statement that is yet to run on the general path.
+struct KeptStatement {
+    query: Arc<KeptQuery>,
+    /// As it was asked: the text, and the values of a prepared statement.
+    text: String,
+    given: Option<Vec<Value>>,
+    /// The values in the places of the kept statement's `?`.
+    values: Vec<Value>,
 }
 
 /// What a statement means besides its text, as long as the session's variables and names stay the same.
@@ -97,7 +109,7 @@ impl ShortPath {
     /// Notes a statement without values that the cache is not asked for.
     pub fn note(&mut self, text: &str, is_prepared: bool) {
         self.values.clear();
-        self.list = None;
+        (self.list, self.kept) = (None, None);
         text.clone_into(&mut self.text);
         (self.is_prepared, self.is_unknown) = (is_prepared, false);
     }
@@ -128,7 +140,13 @@ impl Session {
             }
         };
         let (found, begun) = match found {
-            Some((None, begun)) => (self.learn_short(&begun).await, begun),
+            Some((None, begun)) => {
+                let (known, found) = self.learn_short(&begun).await;
+                if let Some(known) = known {
+                    self.state.lock().note_kept(&known, statement);
+                }
+                (found, begun)
+            }
             Some((found, begun)) => (found, begun),
             None => return (sink, ShortAnswer::General),
         };
@@ -143,11 +161,11 @@ impl Session {
     }
 
     /// The plan of a statement that the cache does not know.
-    async fn learn_short(&mut self, begun: &Begun) -> Option<FoundPlan> {
+    async fn learn_short(&mut self, begun: &Begun) -> (Option<Known>, Option<FoundPlan>) {
         let cancel = begun.cancel.clone();
         let learnt = self.on_statement_thread(|state| Ok(state.learn_and_keep(cancel))).await;
         // What is wrong with the statement, the general path tells.
-        learnt.ok().flatten()
+        learnt.map_or((None, None), |(known, found)| (Some(known), found))
     }
 
     /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there
@@ -208,7 +226,7 @@ impl SessionState {
     /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement,
     /// that is noted too.
     fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<FoundPlan> {
-        self.short_path.is_unknown = false;
+        (self.short_path.is_unknown, self.short_path.kept) = (false, None);
         let is_allowed = self.is_short_path_on();
         // Reads of such a transaction lock what they read.
         let shares = self.shares_transaction();
@@ -252,13 +270,38 @@ impl SessionState {
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
         *epoch = shares.then(|| Epoch::of(&tables, &accounts));
-        match self.database.plans().get(key, &tables, &accounts) {
-            Some(known) => known.found(reads_lock),
-            None => {
-                *is_unknown = true;
-                None
-            }
+        let Some(known) = self.database.plans().get(key, &tables, &accounts) else {
+            *is_unknown = true;
+            return None;
+        };
+        self.note_kept(&known, statement);
+        known.found(reads_lock)
+    }
+
+    /// Notes what the general path keeps of a statement that was looked for.
+    fn note_kept(&mut self, known: &Known, statement: ShortStatement<'_>) {
+        let Some(query) = known.kept() else { return };
+        let (text, given) = match statement {
+            ShortStatement::Text(sql) => (sql.to_owned(), None),
+            ShortStatement::Prepared { id, values } => match self.prepared.by_id(id) {
+                Some(prepared) => (prepared.text.to_string(), Some(values.to_vec())),
+                None => return,
+            },
+        };
+        let values = self.short_path.values.clone();
+        self.short_path.kept = Some(KeptStatement { query, text, given, values });
+    }
+
+    /// What the general path keeps of a statement, with its values, if that is the one which was looked for last.
+    /// `given`: the values of a prepared one.
+    pub(super) fn take_kept(&mut self, text: &str, given: Option<&[Value]>) -> Option<KeptRun> {
+        let kept = self.short_path.kept.take()?;
+        if kept.text != text || kept.given.as_deref() != given {
+            return None;
         }
+        let modes = self.variables.settings().date_modes;
+        let values = kept.query.rules().apply(&kept.values, None, modes, || self.moment())?.into_owned();
+        Some(KeptRun { query: kept.query, values, text: given.is_none().then_some(kept.text) })
     }
 
     /// Returns true unless the session has turned the short path off, or its transaction can only be rolled back.
@@ -317,7 +360,15 @@ impl Known {
             Known::Plan(plan) if reads_lock && !plan.locks_rows() => None,
             Known::Plan(plan) => Some(FoundPlan::Plan(plan.clone())),
             Known::Write(write) => Some(FoundPlan::Write(write.clone())),
-            Known::General | Known::GeneralForNow => None,
+            Known::General(_) | Known::GeneralForNow(_) => None,
+        }
+    }
+
+    /// What the general path keeps of the statement.
+    fn kept(&self) -> Option<Arc<KeptQuery>> {
+        match self {
+            Known::General(kept) | Known::GeneralForNow(kept) => kept.clone(),
+            Known::Plan(_) | Known::Write(_) => None,
         }
     }
 }

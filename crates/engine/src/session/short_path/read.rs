@@ -133,6 +133,9 @@ impl SessionState {
         let values = self.values_for(whole.rules(), || self.moment());
         let Some(values) = values else { return RunEnd::General };
         let values = &*values;
+        if whole.too_many.is_known(values) {
+            return RunEnd::General;
+        }
         let end = catch_unwind(AssertUnwindSafe(|| match whole.way() {
             Way::Direct(plan) => run_direct(whole, plan, values, Surroundings { pages, view, stop }, sink),
             Way::Nested(plan) => run_nested(whole, plan, values, &RowReads::View { view, pages, stop }, sink),
@@ -147,10 +150,11 @@ impl SessionState {
         end
     }
 
-    /// Notes that the statement reads too many rows to run where it arrives: if that happens often, later ones like it
-    /// go the general way.
-    fn leave_to_general(&mut self, plan: &ShortPlan) {
-        if !plan.note_too_many() {
+    /// Notes that the statement reads too many rows to run where it arrives: if hardly a run ends well, later ones like
+    /// it go the general way.
+    pub(super) fn leave_to_general(&mut self, plan: &ShortPlan) {
+        let values = self.values_for(plan.rules(), || self.moment());
+        if !plan.too_many.note(&values.unwrap_or_default()) {
             return;
         }
         let epoch = self.short_path.epoch.take();
@@ -197,7 +201,7 @@ impl SessionState {
 
     /// Notes what a plan has read.
     fn note_read(&self, plan: &ShortPlan, figures: &RunFigures) {
-        plan.note_rows();
+        plan.too_many.note_well();
         let process = &self.process;
         plan.count(figures, &process.counters);
         plan_counters::add(plan.counts(), &process.counters);
@@ -273,6 +277,9 @@ impl SessionState {
         };
         self.limit_time(&context);
         let Some(values) = self.values_at(whole.rules(), &context.clock) else { return RunEnd::General };
+        if whole.too_many.is_known(&values) {
+            return RunEnd::General;
+        }
         for _ in 0..ROUNDS_MAX {
             let view = (!context.locks_gaps()).then(|| context.transaction.with_own_changes(context.read_newest()));
             let reads = LockingReads {
