@@ -5,8 +5,8 @@ use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 
 /// Longer statements are not looked at, without their values.
 const TEXT_BYTES_MAX: usize = 1024;
-/// The same with the values of an INSERT's rows.
-const ROWS_BYTES_MAX: usize = 8 << 10;
+/// The same with their values.
+const WHOLE_BYTES_MAX: usize = 8 << 10;
 /// Statements with more values are not looked at.
 pub const VALUES_MAX: usize = 128;
 /// A list of more integers behind IN is one parameter; one of still more is not.
@@ -135,12 +135,7 @@ pub fn parameterize(
     let sql = sql.trim_ascii();
     let Some(verb) = Verb::of(sql) else { return false };
     // A list may make a SELECT longer, which is not counted.
-    let (bytes_max, most) = match verb {
-        Verb::Select => (TEXT_BYTES_MAX, usize::MAX),
-        Verb::Insert => (ROWS_BYTES_MAX, ROWS_BYTES_MAX),
-        _ => (TEXT_BYTES_MAX, TEXT_BYTES_MAX),
-    };
-    if sql.len() > most {
+    if verb != Verb::Select && sql.len() > WHOLE_BYTES_MAX {
         return false;
     }
     let mut reader = Reader {
@@ -155,7 +150,7 @@ pub fn parameterize(
     // Bytes of the list, which does not make the statement a long one.
     let (mut at, mut listed) = (0, 0);
     while at < sql.len() {
-        if at - listed > bytes_max || !is_small(text, values.len()) {
+        if at - listed > WHOLE_BYTES_MAX || !is_small(text, values.len()) {
             return false;
         }
         if list.is_none()
@@ -179,7 +174,7 @@ pub fn parameterize(
         }
         at = end;
     }
-    at - listed <= bytes_max && is_small(text, values.len())
+    at - listed <= WHOLE_BYTES_MAX && is_small(text, values.len())
 }
 
 /// Where in a statement a piece stands.
