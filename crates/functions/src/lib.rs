@@ -3,7 +3,7 @@
 //! ```text
 //!   lib.rs        how a function is added; the table of all functions
 //!   function.rs   what an entry says of a function: name, arguments, result, value
-//!   fuzz.rs       any formats and patterns, for tests
+//!   fuzz/         any formats and patterns beside simple models, for tests
 //!   typing.rs     what the type of a result may depend on
 //!   call.rs       what a function may ask for while it is computed
 //!   mysql.rs      the names of all functions that MySQL has

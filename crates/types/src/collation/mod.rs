@@ -5,6 +5,7 @@
 //!
 //! ```text
 //!   definitions.rs  the collations, one line each
+//!   fuzz.rs         any texts under any of them, for tests
 //!   uca/            the Unicode Collation Algorithm: several weights per character
 //!   order.rs        one weight per character, by a table
 //!   pad_space.rs    sort keys and comparison under PAD SPACE
@@ -13,6 +14,7 @@
 //! ```
 
 mod definitions;
+pub mod fuzz;
 pub mod like;
 mod order;
 mod pad_space;
