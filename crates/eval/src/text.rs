@@ -97,6 +97,14 @@ impl<'a> TextArgs<'a> {
         }
     }
 
+    /// The first argument in the other case.
+    fn changed(&self, append: fn(&str, Charset, &mut String)) -> Option<String> {
+        let text = self.text(0)?;
+        let mut changed = String::with_capacity(text.len());
+        append(&text, self.collation.character_set(), &mut changed);
+        Some(changed)
+    }
+
     /// The bytes of an argument in its own character set.
     fn bytes(&self, i: usize) -> Option<Cow<'a, [u8]>> {
         if let Value::Bytes(b) = self.values.get(i)? {
@@ -180,12 +188,8 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
             let separator = if function == ConcatWs { parts.remove(0) } else { "".into() };
             parts.join(&*separator)
         }
-        Upper if !args.is_binary() => map_case(args, |c| single(c.to_uppercase()))?,
-        Lower if !args.is_binary() => map_case(args, |c| match c {
-            // MySQL knows no combining dot.
-            'İ' => Some('i'),
-            c => single(c.to_lowercase()),
-        })?,
+        Upper if !args.is_binary() => args.changed(append_upper)?,
+        Lower if !args.is_binary() => args.changed(append_lower)?,
         Upper | Lower => args.text(0)?.into_owned(),
         Trim | LTrim | RTrim => {
             let remove = if args.values.len() > 1 { args.text(1)? } else { " ".into() };
@@ -228,11 +232,25 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     if mapped.next().is_some() { None } else { first }
 }
 
-/// The text in the other case; letters whose counterpart the character set lacks stay.
-fn map_case(args: &TextArgs<'_>, map: impl Fn(char) -> Option<char>) -> Option<String> {
-    let charset = args.collation.character_set();
-    let mapped = |c: char| map(c).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
-    Some(args.text(0)?.chars().map(mapped).collect())
+/// Appends the text in upper case; letters whose counterpart the character set lacks stay.
+pub fn append_upper(text: &str, charset: Charset, out: &mut String) {
+    append_case(text, charset, |c| single(c.to_uppercase()), out);
+}
+
+/// Appends the text in lower case; letters whose counterpart the character set lacks stay.
+pub fn append_lower(text: &str, charset: Charset, out: &mut String) {
+    let lower = |c| match c {
+        // MySQL knows no combining dot.
+        'İ' => Some('i'),
+        c => single(char::to_lowercase(c)),
+    };
+    append_case(text, charset, lower, out);
+}
+
+fn append_case(text: &str, charset: Charset, map: impl Fn(char) -> Option<char>, out: &mut String) {
+    let has_all = charset == Charset::Utf8mb4;
+    let mapped = |c: char| map(c).filter(|mapped| has_all || charset.has(*mapped)).unwrap_or(c);
+    out.extend(text.chars().map(mapped));
 }
 
 /// `start` counts from 1, or from the end when negative; 0 and what lies outside give nothing.
@@ -246,7 +264,8 @@ pub fn substring(text: &str, start: i64, length: i64) -> &str {
     collation::prefix(&text[from..], usize::try_from(length).unwrap_or(usize::MAX))
 }
 
-fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &'a str {
+/// The text without what is to be removed, as often as it stands at its beginning and at its end.
+pub fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &'a str {
     if remove.is_empty() {
         return text;
     }
@@ -261,7 +280,7 @@ fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &
 
 /// Position in characters, from 1, of `needle` at or behind position `from`; 0 if there is none. As in MySQL, only
 /// pieces of as many bytes as the needle has are compared: `e` is not found where `é` is, but `ß` is where `ss` is.
-fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64 {
+pub fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64 {
     let Some(skip) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)) else { return 0 };
     let text = std::str::from_utf8(needle);
     let characters = text.map_or(0, |text| text.chars().count());
