@@ -65,7 +65,7 @@ impl Evaluator<'_> {
             };
             (function.value)(&mut call, values)
         };
-        let result = match states.filter(|_| function.is_volatile) {
+        let result = match states.filter(|_| function.keeps_state) {
             Some(states) => states.with(std::ptr::from_ref(expr).addr(), call),
             None => call(&mut None),
         };

@@ -4,6 +4,7 @@
 //! sort keys do. Index keys, ORDER BY, GROUP BY, DISTINCT, joins and UNIQUE all use it, so they cannot disagree.
 //!
 //! ```text
+//!   classes.rs      characters that are equal one by one
 //!   definitions.rs  the collations, one line each
 //!   fuzz.rs         any texts under any of them, for tests
 //!   uca/            the Unicode Collation Algorithm: several weights per character
@@ -13,6 +14,7 @@
 //!   like.rs         LIKE patterns
 //! ```
 
+mod classes;
 mod definitions;
 pub mod fuzz;
 pub mod like;
@@ -262,7 +264,14 @@ impl Collation {
                     let table = OrderTable::of(self);
                     table.weight(a) == table.weight(b)
                 }
-                Algorithm::Uca(table, levels) => Uca::of(self, table, levels).chars_equal(a, b),
+                Algorithm::Uca(table, levels) => {
+                    let uca = Uca::of(self, table, levels);
+                    let classes = classes::of(self, uca);
+                    match (classes.get(a as usize), classes.get(b as usize)) {
+                        (Some(a), Some(b)) => a == b,
+                        _ => uca.chars_equal(a, b),
+                    }
+                }
             }
     }
 

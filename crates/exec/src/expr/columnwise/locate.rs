@@ -5,8 +5,8 @@ use super::{
     operand::{constant_int, constant_text},
 };
 use arrow_array::{Array, Int64Array};
-use muster_eval::text::locate;
-use muster_types::SqlType;
+use muster_eval::text::{locate, locate_where};
+use muster_types::{Collation, SqlType};
 use std::sync::Arc;
 
 /// Of a constant text in a column, from its beginning or a constant position.
@@ -21,15 +21,48 @@ pub(super) fn of(call: &CallShape) -> Option<ColumnFunction> {
         return None;
     }
     let is_plain_needle = collation.ascii_folds_case() && is_plain(&needle) && from == 1;
-    let position = move |text: &str| match is_plain_needle && is_plain(text) {
-        true => find_ignoring_case(text.as_bytes(), needle.as_bytes()),
-        false => locate(needle.as_bytes(), text, from, collation),
-    };
+    let key = (from == 1 && collation.cuts_keys_with_texts()).then(|| collation.sort_key(&needle));
     Some(Box::new(move |args, _| {
         let texts = args[1].texts()?;
-        let positions = texts.iter().map(|text| text.map_or(0, &position)).collect();
+        let mut first = key.as_ref().map(|key| FirstCharacters::new(collation, key));
+        let mut position = |text: &str| match (is_plain_needle && is_plain(text), &mut first) {
+            (true, _) => find_ignoring_case(text.as_bytes(), needle.as_bytes()),
+            (_, Some(first)) => locate_where(needle.as_bytes(), text, from, collation, |c| first.can_be(c)),
+            _ => locate(needle.as_bytes(), text, from, collation),
+        };
+        let positions = texts.iter().map(|text| text.map_or(0, &mut position)).collect();
         Some(Arc::new(Int64Array::new(positions, texts.nulls().cloned())))
     }))
+}
+
+/// Which characters a text that is equal to another one can begin with, where the sort key of a text begins with that of
+/// its first character.
+struct FirstCharacters<'a> {
+    collation: Collation,
+    /// The sort key of the other text.
+    key: &'a [u8],
+    /// Characters that were asked for, each in the place of its lowest bits.
+    known: Vec<Option<(char, bool)>>,
+}
+
+impl FirstCharacters<'_> {
+    const PLACES: usize = 1 << 10;
+
+    fn new(collation: Collation, key: &[u8]) -> FirstCharacters<'_> {
+        FirstCharacters { collation, key, known: vec![None; Self::PLACES] }
+    }
+
+    fn can_be(&mut self, c: char) -> bool {
+        let place = c as usize % Self::PLACES;
+        match self.known[place] {
+            Some((known, can)) if known == c => can,
+            _ => {
+                let can = self.key.starts_with(&self.collation.sort_key(c.encode_utf8(&mut [0; 4])));
+                self.known[place] = Some((c, can));
+                can
+            }
+        }
+    }
 }
 
 /// ASCII without control characters, which some collations ignore: such characters weigh the same only in the two cases
@@ -53,7 +86,6 @@ fn find_ignoring_case(text: &[u8], needle: &[u8]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_types::Collation;
 
     #[test]
     fn plain_texts_are_found_where_the_collation_finds_them() {
