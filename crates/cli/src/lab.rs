@@ -1,7 +1,7 @@
 //! `muster lab`: experiments that show what access strategies do.
 
 use crate::{
-    affinity, pages,
+    affinity, functions, pages,
     print::{print, print_line},
     progress::LoadBars,
     queries, regret,
@@ -78,6 +78,8 @@ enum Command {
     Ssb(queries::Arguments),
     /// Pages of a shop, a forum and a ticket system, on a data directory or on any servers with MySQL's protocol
     Pages(pages::Arguments),
+    /// The functions over a table of a million rows, on a data directory or on any servers with MySQL's protocol
+    Functions(functions::Arguments),
     /// What settings of the log bring to TPC-C, and what crashes take with each
     Settings(settings::Arguments),
 }
@@ -90,6 +92,7 @@ impl Arguments {
             Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
             Some(Command::Dbt3(queries) | Command::Ssb(queries)) => return queries.pin(),
             Some(Command::Pages(pages)) => return pages.pin(),
+            Some(Command::Functions(functions)) => return functions.pin(),
             Some(Command::Settings(settings)) => return settings.pin(),
             None => self.threads,
         };
@@ -104,6 +107,7 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Some(Command::Dbt3(queries)) => return queries::run(Workload::Dbt3, queries).await,
         Some(Command::Ssb(queries)) => return queries::run(Workload::Ssb, queries).await,
         Some(Command::Pages(pages)) => return pages::run(pages).await,
+        Some(Command::Functions(functions)) => return functions::run(functions).await,
         Some(Command::Settings(settings)) => return settings::run(settings).await,
         None => {}
     }

@@ -11,9 +11,11 @@
 
 mod affinity;
 mod allocator;
+mod database_arguments;
 mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
+mod functions;
 mod generate;
 mod generated;
 mod lab;

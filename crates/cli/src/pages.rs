@@ -1,25 +1,14 @@
 //! `muster lab pages`: pages of applications on one database, or on two in turn.
 
-use crate::{machine_arguments::MachineArguments, print::print, progress::LoadBars};
+use crate::{database_arguments::DatabaseArguments, print::print, progress::LoadBars};
 use anyhow::{Context, bail};
-use muster_engine::{Database, DatabaseOptions};
-use muster_lab::{
-    pages::{self, MeasuredDatabase, PageOptions, PageReport, measure, text},
-    target::{ServerAddress, TestedDatabase},
-};
+use muster_lab::pages::{self, PageOptions, PageReport, measure, text};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The data directory; the tables are loaded if they are not in it
-    #[arg(long, default_value = "./muster-lab", conflicts_with = "server")]
-    dir: PathBuf,
-    /// A server instead: mysql://user:password@host:port/database, or ...@localhost/database?socket=/path
-    #[arg(long, value_name = "URL")]
-    server: Option<ServerAddress>,
-    /// The server to compare with, in turn
-    #[arg(long, value_name = "URL")]
-    beside: Option<ServerAddress>,
+    #[command(flatten)]
+    databases: DatabaseArguments,
     /// Scale of the data: 1 is 50,000 users with 150,000 orders
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
@@ -41,8 +30,6 @@ pub struct Arguments {
     /// Decides which values the pages have
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[command(flatten)]
-    machine: MachineArguments,
     /// Save the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -51,31 +38,7 @@ pub struct Arguments {
 impl Arguments {
     /// Keeps the process to the processors asked for. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        self.machine.pin()
-    }
-
-    fn databases(&self) -> anyhow::Result<Vec<MeasuredDatabase>> {
-        let server = |address: &ServerAddress| MeasuredDatabase {
-            name: address.shown(),
-            schema: address.database().unwrap_or(pages::DATABASE).to_owned(),
-            database: TestedDatabase::Server(address.clone()),
-        };
-        let first = match &self.server {
-            Some(address) => server(address),
-            None => {
-                let options = DatabaseOptions {
-                    buffer_pool_bytes: self.machine.pool.0,
-                    serial_ms_max: DatabaseOptions::SERVER_SERIAL_MS_MAX,
-                    ..DatabaseOptions::default()
-                };
-                MeasuredDatabase {
-                    name: self.dir.display().to_string(),
-                    schema: pages::DATABASE.to_owned(),
-                    database: TestedDatabase::Embedded(Database::open(&self.dir, options)?),
-                }
-            }
-        };
-        Ok([first].into_iter().chain(self.beside.as_ref().map(server)).collect())
+        self.databases.pin()
     }
 }
 
@@ -89,7 +52,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         warm_ups: arguments.warm_up,
         seed: arguments.seed,
     };
-    let databases = arguments.databases()?;
+    let databases = arguments.databases.databases(pages::DATABASE)?;
     let report = measure(&databases, &options, &LoadBars::new(pages::DATABASE), &told).await?;
     print(text(&report))?;
     if let Some(path) = &arguments.json {

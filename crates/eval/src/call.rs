@@ -3,7 +3,43 @@
 use super::{Evaluator, Outcome, compare, number, read_number, temporal, text, value};
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
+
+/// What is known of the arguments of a call without their values.
+pub(super) struct Arguments {
+    pub types: Vec<Option<SqlType>>,
+    /// The arguments that are compared.
+    compared: Range<usize>,
+    /// The collation of these, unless one is a byte string.
+    collation: Collation,
+}
+
+impl Arguments {
+    /// Of a call with these arguments. `type_of`: the type of an expression, if it is known.
+    pub fn of(function: ScalarFunction, args: &[Expr], type_of: &dyn Fn(&Expr) -> Option<SqlType>) -> Arguments {
+        let types: Vec<Option<SqlType>> = args.iter().map(type_of).collect();
+        // LOCATE compares as the text does in which something is looked for.
+        let compared = if function == ScalarFunction::Locate && args.len() > 1 { 1..2 } else { 0..args.len() };
+        let collation = types[compared.clone()].iter().find_map(|ty| ty.as_ref()?.collation());
+        Arguments { types, compared, collation: collation.unwrap_or(Collation::DEFAULT) }
+    }
+
+    /// The collation that values of the arguments compare under: byte strings compare as bytes.
+    pub fn collation_of(&self, values: &[Value]) -> Collation {
+        match values[self.compared.clone()].iter().any(|value| matches!(value, Value::Bytes(_))) {
+            true => Collation::Binary,
+            false => self.collation,
+        }
+    }
+
+    /// The arguments that are not NULL, with their values.
+    fn without_nulls(&self, values: &[Value]) -> (Vec<Value>, Arguments) {
+        let kept = values.iter().zip(&self.types).filter(|(value, _)| !value.is_null());
+        let (values, types): (Vec<Value>, Vec<Option<SqlType>>) = kept.map(|(v, ty)| (v.clone(), *ty)).unzip();
+        let arguments = Arguments { types, compared: 0..values.len(), collation: self.collation };
+        (values, arguments)
+    }
+}
 
 impl Evaluator<'_> {
     pub(super) fn function(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
@@ -37,48 +73,56 @@ impl Evaluator<'_> {
         for arg in args {
             values.push(value!(self.eval(arg)));
         }
+        let arguments = Arguments::of(function, args, &|arg| self.type_of(arg));
+        self.call_of_values(expr, function, &arguments, &mut values, ty)
+    }
+
+    /// The result of a function for the values of its arguments, which may be changed.
+    pub(super) fn call_of_values(
+        &mut self,
+        expr: &Expr,
+        function: ScalarFunction,
+        arguments: &Arguments,
+        values: &mut [Value],
+        ty: SqlType,
+    ) -> Outcome {
         if values.is_empty() {
             return None;
         }
-        let mut types: Vec<Option<SqlType>> = args.iter().map(|a| self.type_of(a)).collect();
-        let collation = self.collation_of_call(function, args, &values);
-        match function {
-            ScalarFunction::NullIf => {
-                let [a, b] = values.as_slice() else { return None };
-                let equal = compare::order(a, b, collation) == Some(Ordering::Equal);
-                let result = if equal { Value::Null } else { a.clone() };
-                return Some(Ok(self.conform(result, types[0], ty)));
-            }
-            ScalarFunction::ConcatWs if !values[0].is_null() => {
-                let kept: Vec<bool> = values.iter().map(|v| !v.is_null()).collect();
-                let mut keep = kept.iter();
-                types.retain(|_| keep.next() == Some(&true));
-                values.retain(|v| !v.is_null());
-            }
-            _ => {}
+        let types = arguments.types.as_slice();
+        let collation = arguments.collation_of(values);
+        if function == ScalarFunction::NullIf {
+            let [a, b] = values else { return None };
+            let equal = compare::order(a, b, collation) == Some(Ordering::Equal);
+            let result = if equal { Value::Null } else { a.clone() };
+            return Some(Ok(self.conform(result, types[0], ty)));
         }
         if values.iter().any(Value::is_null) {
-            temporal::warn_beside_null(function, &values, self.warn);
+            if function == ScalarFunction::ConcatWs && !values[0].is_null() {
+                let (mut values, arguments) = arguments.without_nulls(values);
+                return self.call_of_values(expr, function, &arguments, &mut values, ty);
+            }
+            temporal::warn_beside_null(function, values, self.warn);
             return Some(Ok(Value::Null));
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
             let greatest = function == ScalarFunction::Greatest;
-            return Some(Ok(match extreme(&values, collation, greatest) {
-                Some(i) => self.conform(values.swap_remove(i), types[i], ty),
+            return Some(Ok(match extreme(values, collation, greatest) {
+                Some(i) => self.conform(std::mem::replace(&mut values[i], Value::Null), types[i], ty),
                 None => Value::Null,
             }));
         }
         if let Some(number) = read_number::call(function, &values[0], ty, self.warn) {
             return Some(Ok(number));
         }
-        if let Err(e) = text::decode_others(function, &mut values) {
+        if let Err(e) = text::decode_others(function, values) {
             return Some(Err(e));
         }
-        let result = match number::call(function, &values, self.warn) {
+        let result = match number::call(function, values, self.warn) {
             Some(Ok(result)) => result,
             Some(Err(e)) => return Some(Err(e.in_expr(&self.printed(expr)))),
             None => {
-                let text_args = text::TextArgs { values: &values, types: &types, collation };
+                let text_args = text::TextArgs { values, types, collation };
                 let bytes = text_args.result_bytes(function);
                 match self.room_for_text(function, bytes) {
                     Ok(true) => {}
@@ -87,7 +131,7 @@ impl Evaluator<'_> {
                 }
                 match text::call(function, &text_args) {
                     Some(result) => result,
-                    None => temporal::call(function, &values, ty, self.warn)?,
+                    None => temporal::call(function, values, ty, self.warn)?,
                 }
             }
         };
@@ -109,15 +153,6 @@ impl Evaluator<'_> {
             (self.reserve)(bytes)?;
         }
         Ok(true)
-    }
-
-    /// The collation that a function compares under: of LOCATE that of the text in which something is looked for.
-    fn collation_of_call(&self, function: ScalarFunction, args: &[Expr], values: &[Value]) -> Collation {
-        let compared = if function == ScalarFunction::Locate && args.len() > 1 { 1..2 } else { 0..args.len() };
-        self.collation_of(
-            &args[compared.clone()].iter().collect::<Vec<_>>(),
-            &values[compared].iter().collect::<Vec<_>>(),
-        )
     }
 }
 
@@ -148,7 +183,7 @@ fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usi
     Some(best)
 }
 
-fn is_bit_operation(function: ScalarFunction) -> bool {
+pub(super) fn is_bit_operation(function: ScalarFunction) -> bool {
     use ScalarFunction::*;
     matches!(function, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
 }

@@ -16,6 +16,7 @@
 //!   interval.rs    what an INTERVAL moves a date by
 //!   call.rs        arguments of functions
 //!   library.rs     functions of the table in `muster_functions`
+//!   prepared.rs    expressions that are computed for many rows
 //! ```
 
 pub mod arithmetic;
@@ -26,6 +27,7 @@ pub mod compare;
 mod interval;
 mod library;
 pub mod number;
+pub mod prepared;
 pub mod read_number;
 pub mod temporal;
 pub mod text;
@@ -213,18 +215,7 @@ impl Evaluator<'_> {
 
     /// The type of an expression as far as it is known.
     fn type_of(&self, expr: &Expr) -> Option<SqlType> {
-        match expr {
-            Expr::Column(id) => (self.ty)(*id),
-            Expr::Literal { ty, .. }
-            | Expr::Parameter { ty, .. }
-            | Expr::Cast { ty, .. }
-            | Expr::Arithmetic { ty, .. }
-            | Expr::Negate { ty, .. }
-            | Expr::Case { ty, .. }
-            | Expr::Call { ty, .. } => Some(*ty),
-            Expr::Subquery(_) | Expr::Subplan(_) => None,
-            _ => Some(SqlType::Bool),
-        }
+        type_of(expr, self.ty)
     }
 
     /// The collation that values of these expressions compare under: byte strings compare as bytes, else the first
@@ -276,6 +267,22 @@ impl Evaluator<'_> {
     /// The expression for an error message, with columns' values in their place.
     fn printed(&self, expr: &Expr) -> String {
         printed(expr, self.value)
+    }
+}
+
+/// The type of an expression as far as it is known.
+fn type_of(expr: &Expr, column_type: &dyn Fn(ColId) -> Option<SqlType>) -> Option<SqlType> {
+    match expr {
+        Expr::Column(id) => column_type(*id),
+        Expr::Literal { ty, .. }
+        | Expr::Parameter { ty, .. }
+        | Expr::Cast { ty, .. }
+        | Expr::Arithmetic { ty, .. }
+        | Expr::Negate { ty, .. }
+        | Expr::Case { ty, .. }
+        | Expr::Call { ty, .. } => Some(*ty),
+        Expr::Subquery(_) | Expr::Subplan(_) => None,
+        _ => Some(SqlType::Bool),
     }
 }
 

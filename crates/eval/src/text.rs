@@ -7,7 +7,7 @@ use muster_types::{
     charset::{self, Charset},
     collation,
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 /// A value as text; `None` for NULL. `from`: its type, which says how many fractional digits it prints.
 pub fn to_text(value: &Value, from: Option<SqlType>) -> Option<Cow<'_, str>> {
@@ -97,6 +97,14 @@ impl<'a> TextArgs<'a> {
         }
     }
 
+    /// The first argument in the other case.
+    fn changed(&self, append: fn(&str, Charset, &mut String)) -> Option<String> {
+        let text = self.text(0)?;
+        let mut changed = String::with_capacity(text.len());
+        append(&text, self.collation.character_set(), &mut changed);
+        Some(changed)
+    }
+
     /// The bytes of an argument in its own character set.
     fn bytes(&self, i: usize) -> Option<Cow<'a, [u8]>> {
         if let Value::Bytes(b) = self.values.get(i)? {
@@ -180,12 +188,8 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
             let separator = if function == ConcatWs { parts.remove(0) } else { "".into() };
             parts.join(&*separator)
         }
-        Upper if !args.is_binary() => map_case(args, |c| single(c.to_uppercase()))?,
-        Lower if !args.is_binary() => map_case(args, |c| match c {
-            // MySQL knows no combining dot.
-            'İ' => Some('i'),
-            c => single(c.to_lowercase()),
-        })?,
+        Upper if !args.is_binary() => args.changed(append_upper)?,
+        Lower if !args.is_binary() => args.changed(append_lower)?,
         Upper | Lower => args.text(0)?.into_owned(),
         Trim | LTrim | RTrim => {
             let remove = if args.values.len() > 1 { args.text(1)? } else { " ".into() };
@@ -228,11 +232,44 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     if mapped.next().is_some() { None } else { first }
 }
 
-/// The text in the other case; letters whose counterpart the character set lacks stay.
-fn map_case(args: &TextArgs<'_>, map: impl Fn(char) -> Option<char>) -> Option<String> {
-    let charset = args.collation.character_set();
-    let mapped = |c: char| map(c).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
-    Some(args.text(0)?.chars().map(mapped).collect())
+/// Appends the text in upper case; letters whose counterpart the character set lacks stay.
+pub fn append_upper(text: &str, charset: Charset, out: &mut String) {
+    append_case(text, charset, &UPPER, upper, out);
+}
+
+/// Appends the text in lower case; letters whose counterpart the character set lacks stay.
+pub fn append_lower(text: &str, charset: Charset, out: &mut String) {
+    append_case(text, charset, &LOWER, lower, out);
+}
+
+fn upper(c: char) -> Option<char> {
+    single(c.to_uppercase())
+}
+
+fn lower(c: char) -> Option<char> {
+    match c {
+        // MySQL knows no combining dot.
+        'İ' => Some('i'),
+        c => single(c.to_lowercase()),
+    }
+}
+
+/// Characters below this one, which most letters with two cases are, have their other case in a table.
+const TABULATED: u32 = 0x2000;
+
+static UPPER: LazyLock<Vec<char>> = LazyLock::new(|| tabulated(upper));
+static LOWER: LazyLock<Vec<char>> = LazyLock::new(|| tabulated(lower));
+
+fn tabulated(map: fn(char) -> Option<char>) -> Vec<char> {
+    (0..TABULATED).filter_map(char::from_u32).map(|c| map(c).unwrap_or(c)).collect()
+}
+
+/// `table`: what `map` makes of the characters below [`TABULATED`], of which each is one.
+fn append_case(text: &str, charset: Charset, table: &[char], map: fn(char) -> Option<char>, out: &mut String) {
+    let has_all = charset == Charset::Utf8mb4;
+    let other_case = |c: char| table.get(c as usize).copied().or_else(|| map(c));
+    let mapped = |c: char| other_case(c).filter(|mapped| has_all || charset.has(*mapped)).unwrap_or(c);
+    out.extend(text.chars().map(mapped));
 }
 
 /// `start` counts from 1, or from the end when negative; 0 and what lies outside give nothing.
@@ -246,7 +283,8 @@ pub fn substring(text: &str, start: i64, length: i64) -> &str {
     collation::prefix(&text[from..], usize::try_from(length).unwrap_or(usize::MAX))
 }
 
-fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &'a str {
+/// The text without what is to be removed, as often as it stands at its beginning and at its end.
+pub fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &'a str {
     if remove.is_empty() {
         return text;
     }
@@ -261,7 +299,18 @@ fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &
 
 /// Position in characters, from 1, of `needle` at or behind position `from`; 0 if there is none. As in MySQL, only
 /// pieces of as many bytes as the needle has are compared: `e` is not found where `é` is, but `ß` is where `ss` is.
-fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64 {
+pub fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64 {
+    locate_where(needle, haystack, from, collation, |_| true)
+}
+
+/// The same where the caller knows which characters a piece that is equal to the needle can begin with.
+pub fn locate_where(
+    needle: &[u8],
+    haystack: &str,
+    from: i64,
+    collation: Collation,
+    mut can_begin: impl FnMut(char) -> bool,
+) -> i64 {
     let Some(skip) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)) else { return 0 };
     let text = std::str::from_utf8(needle);
     let characters = text.map_or(0, |text| text.chars().count());
@@ -280,8 +329,9 @@ fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64
             Err(_) => piece.as_bytes() == needle,
         }
     };
-    let starts = haystack.char_indices().map(|(at, _)| at).chain([haystack.len()]);
-    starts.enumerate().skip(skip).find(|(_, at)| begins(*at)).map_or(0, |(position, _)| position as i64 + 1)
+    let starts = haystack.char_indices().map(|(at, c)| (at, Some(c))).chain([(haystack.len(), None)]);
+    let found = starts.enumerate().skip(skip).find(|(_, (at, c))| c.is_none_or(&mut can_begin) && begins(*at));
+    found.map_or(0, |(position, _)| position as i64 + 1)
 }
 
 /// Position in bytes, from 1, of `needle` at or behind position `from`; 0 if there is none.

@@ -46,7 +46,7 @@ pub struct Call<'a> {
     pub session: &'a [Value],
     /// True if all arguments are literals, so that all calls have the same ones.
     pub is_constant: bool,
-    /// The function's state in this statement; for volatile functions.
+    /// The function's state in this statement; for functions that keep one.
     pub state: &'a mut CallState,
     /// Takes warnings.
     pub warnings: &'a mut dyn FnMut(CastWarning),

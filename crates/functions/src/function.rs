@@ -76,6 +76,8 @@ pub struct Function {
     /// The value is also asked for when an argument is NULL.
     pub takes_null: bool,
     pub is_volatile: bool,
+    /// Calls keep something in [`Call::state`]; of volatile functions.
+    pub keeps_state: bool,
     /// Error 3995 for a text next to a byte string among the text arguments.
     pub is_of_one_charset: bool,
     /// The result is a text or a byte string as the first argument is; other arguments become what that is.
@@ -101,6 +103,7 @@ impl Function {
             nullability: Nullability::Always,
             takes_null: false,
             is_volatile: false,
+            keeps_state: false,
             is_of_one_charset: false,
             is_like_first: false,
             session: &[],
@@ -141,6 +144,11 @@ impl Function {
     /// Two calls with the same arguments may differ, or a call does something.
     pub const fn volatile(self) -> Function {
         Function { is_volatile: true, ..self }
+    }
+
+    /// The function has a state that each row finds as the one before has left it. The function is volatile.
+    pub const fn with_state(self) -> Function {
+        Function { is_volatile: true, keeps_state: true, ..self }
     }
 
     /// The first argument decides whether the function is one of texts or of byte strings.

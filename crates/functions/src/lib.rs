@@ -3,7 +3,7 @@
 //! ```text
 //!   lib.rs        how a function is added; the table of all functions
 //!   function.rs   what an entry says of a function: name, arguments, result, value
-//!   fuzz.rs       any formats and patterns, for tests
+//!   fuzz/         any formats and patterns beside simple models, for tests
 //!   typing.rs     what the type of a result may depend on
 //!   call.rs       what a function may ask for while it is computed
 //!   mysql.rs      the names of all functions that MySQL has
@@ -49,8 +49,8 @@
 //!   (`asks(&[..])`) the binder appends to the arguments as literals; the value finds it in [`Call::session`]. So plans
 //!   can be kept, moved and computed anywhere. EXPLAIN does not show these arguments.
 //! - **Determinism**: constants are folded, calls moved and computed once, unless the function says `volatile()`: then
-//!   each row calls it, at its place. A volatile function has a [`Call::state`] of its own for each place where the
-//!   statement calls it, which is empty when the statement begins.
+//!   each row calls it, at its place. A function `with_state()` is volatile and has a [`Call::state`] of its own for
+//!   each place where the statement calls it, which is empty when the statement begins.
 //!
 //! Tests: files `functions_*.slt` of `crates/engine/tests/slt`, with the examples of MySQL's manual and MySQL's answers
 //! to odd arguments.

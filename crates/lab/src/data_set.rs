@@ -3,7 +3,7 @@
 use crate::{
     NoSuchScale, Workload,
     batch::{batch_of_values, write_values},
-    dbt3, pages, ssb, sysbench, tpcc,
+    dbt3, functions, pages, ssb, sysbench, tpcc,
 };
 use arrow_array::RecordBatch;
 use std::{
@@ -47,6 +47,8 @@ pub(crate) enum RowSource {
     Sysbench(sysbench::Table),
     Tpcc(tpcc::Table, tpcc::Scale),
     Pages(pages::Table, f64),
+    /// The arguments of functions, in so many rows.
+    Operands(u64),
 }
 
 impl DataSet {
@@ -97,6 +99,10 @@ impl DataTable {
                     let columns = table.columns();
                     table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
                 }
+                RowSource::Operands(count) => {
+                    let columns = functions::columns();
+                    functions::pieces(count, &mut |rows| send(batch_of_values(&columns, rows)));
+                }
             }
         });
         receiver.into_iter()
@@ -123,6 +129,14 @@ impl DataTable {
             RowSource::Pages(table, scale) => {
                 let mut written = Ok(());
                 table.pieces(scale, &mut |rows| {
+                    written = write_values(rows, out);
+                    written.is_ok()
+                });
+                written
+            }
+            RowSource::Operands(count) => {
+                let mut written = Ok(());
+                functions::pieces(count, &mut |rows| {
                     written = write_values(rows, out);
                     written.is_ok()
                 });

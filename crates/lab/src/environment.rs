@@ -42,6 +42,14 @@ pub struct Environment {
     pub randomized_addresses: Option<bool>,
 }
 
+/// A database of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct DatabaseReport {
+    /// The data directory, or the server's address.
+    pub name: String,
+    pub environment: Environment,
+}
+
 impl Environment {
     /// Asks the database and the system. Errors: those of the statements.
     pub async fn of<T: TargetSession>(target: &mut T) -> Result<Environment> {

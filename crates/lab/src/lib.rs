@@ -4,7 +4,7 @@
 //! ```text
 //!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql
 //!   DataSet        schema and tables of rows         data_set.rs
-//!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/, pages/
+//!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/, pages/, functions/
 //!   TargetSession  the database under test           target/
 //!   load           schema and data into a database   load.rs
 //!   Experiment     strategies side by side, as data  experiment.rs
@@ -14,6 +14,7 @@
 //!   tpcc           transactions and their report     tpcc/
 //!   query_times    queries on any database           query_times/
 //!   pages          pages of applications, in turn    pages/
+//!   functions      functions over a table, in turn   functions/
 //!   Environment    version, settings, machine        environment.rs
 //!   Report         table, JSON, SVG chart            report/
 //! ```
@@ -24,6 +25,7 @@ pub mod dbt3;
 pub mod device;
 pub mod environment;
 pub mod experiment;
+pub mod functions;
 pub mod load;
 pub mod pages;
 pub mod queries;

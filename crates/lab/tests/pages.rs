@@ -4,8 +4,8 @@ use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
 use muster_lab::{
     DataTable,
     load::LoadObserver,
-    pages::{MeasuredDatabase, PAGES, PageOptions, PagesReport, measure, text},
-    target::{ServerAddress, TargetError, TargetSession, TestedDatabase},
+    pages::{PAGES, PageOptions, PagesReport, measure, text},
+    target::{MeasuredDatabase, ServerAddress, TargetError, TargetSession, TestedDatabase},
 };
 use muster_server::{Server, ServerOptions};
 use std::{path::Path, sync::Arc};

@@ -303,6 +303,12 @@ impl Decimal {
     }
 
     pub fn to_f64(self) -> f64 {
+        const EXACT_POWERS: u8 = 22;
+        const EXACT_INTEGERS: u128 = 1 << 53;
+        if let Some(n) = self.narrow().filter(|n| self.scale <= EXACT_POWERS && n.unsigned_abs() <= EXACT_INTEGERS) {
+            // Both numbers are exact doubles, so that one division rounds correctly.
+            return n as f64 / 10f64.powi(i32::from(self.scale));
+        }
         // Through text, so that the nearest double is found and not one off by an ulp.
         self.to_string().parse().unwrap_or(f64::NAN)
     }

@@ -3,6 +3,7 @@
 use super::{
     Physical, Scope,
     arithmetic::{Arithmetic, Family},
+    columnwise::Columnwise,
     compare::common_type,
     control::{Coalesce, IsTruth},
     convert::{ArrowCast, fast_cast},
@@ -166,6 +167,8 @@ impl Compiler<'_> {
     /// One node row by row, over the columns of its parts.
     fn row_wise(&self, mut node: Expr, ty: SqlType) -> Result<Physical> {
         let (mut args, mut types) = (Vec::new(), Vec::new());
+        let all_types: Vec<SqlType> = node.children().into_iter().map(|part| part.ty(self.columns)).collect();
+        let is_long = self.is_long_text(&node);
         for part in node.children_mut() {
             // Literals stay: the evaluator may look at them (the format of DATE_FORMAT).
             if matches!(part, Expr::Literal { .. }) {
@@ -175,7 +178,15 @@ impl Compiler<'_> {
             args.push(self.compile(&part)?);
             types.push(part.ty(self.columns));
         }
-        Ok(KernelExpr::build(self.kernel(node, types, ty), args, arrow_type(&ty), true))
+        let (rows, result) = (self.kernel(node, types, ty), arrow_type(&ty));
+        // Long texts are accounted for row by row.
+        if is_long {
+            return Ok(KernelExpr::build(rows, args, result, true));
+        }
+        Ok(match Columnwise::of(rows, &all_types) {
+            Ok(columnwise) => KernelExpr::build(columnwise, args, result, true),
+            Err(rows) => KernelExpr::build(rows, args, result, true),
+        })
     }
 
     /// The whole expression row by row, over the columns of the input: what is made inside it is there for one row at a

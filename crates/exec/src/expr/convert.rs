@@ -36,6 +36,20 @@ impl Kernel for ArrowCast {
     }
 }
 
+/// The 64 bits of an integer, unsigned: a negative one becomes its complement, as in MySQL without a warning.
+struct UnsignedBits;
+
+impl Kernel for UnsignedBits {
+    fn label(&self) -> String {
+        "unsigned_bits".into()
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let signed = arrow_cast::cast(&args[0].to_array(rows)?, &DataType::Int64)?;
+        Ok(Arc::new(signed.as_primitive::<Int64Type>().unary::<_, UInt64Type>(|n| n as u64)))
+    }
+}
+
 /// An integer as a decimal.
 struct IntegerToDecimal {
     scale: u8,
@@ -144,6 +158,9 @@ pub fn fast_cast(
         }
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) if widens(a, ua, b, ub) => {
             kernel!(ArrowCast { result: result.clone() })
+        }
+        (SqlType::Int { unsigned: false, .. }, SqlType::Int { width: IntWidth::Big, unsigned: true }) => {
+            kernel!(UnsignedBits)
         }
         (SqlType::Int { .. }, SqlType::Decimal { precision, scale })
             if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) =>

@@ -7,9 +7,11 @@
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
 //!   arithmetic.rs  decimal.rs  operand.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs
 //!                  column-wise functions
+//!   columnwise/    functions over whole columns, where the values allow it
 //!   codes.rs       texts that come as codes
 //!   subexpressions.rs  what expressions have in common, computed once
 //!   row_key.rs     several values as one
+//!   row_values.rs  values of single rows, in and out of columns
 //!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
 //!   text_memory.rs what texts may take
 //! ```
@@ -19,6 +21,7 @@
 
 pub mod arithmetic;
 pub mod codes;
+pub mod columnwise;
 pub mod compare;
 pub mod compile;
 pub mod control;
@@ -30,6 +33,7 @@ pub mod like;
 pub mod numbers;
 mod operand;
 pub mod row_key;
+pub mod row_values;
 pub mod rowwise;
 pub mod scope;
 pub mod subexpressions;

@@ -2,22 +2,23 @@
 
 use super::{
     kernel::{Kernel, arrays},
+    row_values::{Results, fill},
     text_memory::{STEP_BYTES, TextMemory},
 };
-use crate::{
-    SaidInsertId, Warnings,
-    arrow_value::{array_of, value_at},
-    error::external,
-};
+use crate::{SaidInsertId, Warnings, arrow_value::value_at, error::external};
 use arrow_array::ArrayRef;
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_expr::ColumnarValue;
-use muster_algebra::Expr;
-use muster_eval::Evaluator;
+use muster_algebra::{ColId, Expr};
+use muster_eval::{Evaluator, prepared::Prepared};
 use muster_functions::CallStates;
-use muster_types::{CastWarning, SqlError, SqlType, Value, cast_from};
-use std::{ops::Range, sync::Arc};
+use muster_types::{CastWarning, SqlError, SqlType, Value};
+use std::{
+    cell::{Cell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
 
 /// An expression over arguments, which `Expr::Column(0..)` stands for in it.
 pub struct RowWise {
@@ -65,24 +66,40 @@ impl RowWise {
         bytes_max: usize,
         memory: &MemoryReservation,
     ) -> Result<ArrayRef> {
-        let mut results = Vec::with_capacity(rows.len().min(bytes_max));
-        let mut values: Vec<Value> = Vec::with_capacity(args.len());
+        let mut results = Results::new(self.result, rows.len().min(bytes_max));
         let (mut bytes, mut reserved) = (0, 0);
         // This memory holds a row while it is computed.
-        let inside = memory.new_empty();
+        let inside = RefCell::new(memory.new_empty());
+        let current = Cell::new(rows.start);
+        let value_of = |id: ColId| args.get(id.0 as usize).and_then(|arg| value_at(arg.as_ref(), current.get()).ok());
+        let fill_from = |id: ColId, place: &mut Value| match args.get(id.0 as usize) {
+            Some(arg) => fill(place, arg.as_ref(), current.get()),
+            None => Err(SqlError::internal(format!("argument {} is missing", id.0))),
+        };
+        let type_of = |id: ColId| self.types.get(id.0 as usize).copied();
+        let mut evaluator = Evaluator {
+            value: &value_of,
+            ty: &type_of,
+            parameters: &[],
+            warn: &mut |w: CastWarning| self.warnings.push(w.code, w.message),
+            text_bytes_max: self.texts.text_bytes_max,
+            reserve: &mut |bytes| self.texts.reserve(&inside.borrow(), bytes),
+            last_insert_id: Some(&mut |id| (self.said_insert_id)(id)),
+            states: Some(&self.states),
+        };
+        let mut prepared = Prepared::new(&self.expr, &type_of);
         for row in rows {
-            values.clear();
-            for arg in args {
-                values.push(value_at(arg.as_ref(), row).map_err(external)?);
-            }
-            let result = self.evaluate(&values, &inside).map_err(external)?;
-            inside.free();
+            current.set(row);
+            let result = prepared.value(&mut evaluator, &fill_from);
+            let result = result.unwrap_or_else(|| Err(SqlError::unsupported(format!("{:?}", self.expr))));
+            let result = result.map_err(external)?;
+            inside.borrow_mut().free();
             bytes += match &result {
                 Value::Text(text) => text.len(),
                 Value::Bytes(bytes) => bytes.len(),
                 _ => 0,
             };
-            results.push(result);
+            results.push(result).map_err(external)?;
             if bytes - reserved >= STEP_BYTES {
                 memory.try_grow(bytes - reserved)?;
                 reserved = bytes;
@@ -93,31 +110,6 @@ impl RowWise {
         }
         let copies = memory.new_empty();
         copies.try_grow(reserved)?;
-        array_of(&results, self.result).map_err(external)
-    }
-
-    fn evaluate(&self, args: &[Value], memory: &MemoryReservation) -> muster_types::Result<Value> {
-        let mut warn = |w: CastWarning| self.warnings.push(w.code, w.message);
-        if let Expr::Cast { ty, arg } = &self.expr
-            && let Expr::Column(id) = **arg
-        {
-            let (value, warning) = cast_from(&args[id.0 as usize], self.types.first().copied(), *ty);
-            warning.into_iter().for_each(&mut warn);
-            return Ok(value);
-        }
-        let mut evaluator = Evaluator {
-            value: &|id| args.get(id.0 as usize).cloned(),
-            ty: &|id| self.types.get(id.0 as usize).copied(),
-            parameters: &[],
-            warn: &mut warn,
-            text_bytes_max: self.texts.text_bytes_max,
-            reserve: &mut |bytes| self.texts.reserve(memory, bytes),
-            last_insert_id: Some(&mut |id| (self.said_insert_id)(id)),
-            states: Some(&self.states),
-        };
-        match evaluator.eval(&self.expr) {
-            Some(value) => value,
-            None => Err(SqlError::unsupported(format!("{:?}", self.expr))),
-        }
+        results.finish(self.result).map_err(external)
     }
 }

@@ -44,7 +44,10 @@ pub fn hex(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// Two digits for each byte.
 pub fn hexadecimal(bytes: &[u8], digits: &[u8; 16]) -> String {
-    bytes.iter().flat_map(|b| [digits[usize::from(b >> 4)] as char, digits[usize::from(b & 15)] as char]).collect()
+    let mut written = Vec::with_capacity(2 * bytes.len());
+    bytes.iter().for_each(|b| written.extend([digits[usize::from(b >> 4)], digits[usize::from(b & 15)]]));
+    // Digits are ASCII.
+    String::from_utf8(written).unwrap_or_default()
 }
 
 /// The bytes that hexadecimal digits mean, the first of which may be missing. NULL with warning 1411 for other
@@ -62,7 +65,11 @@ pub fn unhex(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 fn unhexed(digits: &[u8]) -> Option<Vec<u8>> {
     let (first, rest) = digits.split_at(digits.len() % 2);
-    [first].into_iter().filter(|first| !first.is_empty()).chain(rest.chunks(2)).map(byte).collect()
+    let mut bytes = Vec::with_capacity(digits.len().div_ceil(2));
+    for pair in [first].into_iter().filter(|first| !first.is_empty()).chain(rest.chunks(2)) {
+        bytes.push(byte(pair)?);
+    }
+    Some(bytes)
 }
 
 /// The byte that one or two digits mean.

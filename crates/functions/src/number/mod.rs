@@ -34,7 +34,7 @@ pub const FUNCTIONS: &[Function] = &[
         .takes_null(),
     Function::new("RAND", &[Takes::Int], result::double, random::rand)
         .optional(1)
-        .volatile()
+        .with_state()
         .takes_null()
         .null_of_null(),
 ];

@@ -5,7 +5,7 @@ use super::{
     translate::{LineEnds, Modes, Translation, translate},
 };
 use muster_types::Result;
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Match, Regex, RegexBuilder};
 use std::{cell::RefCell, rc::Rc};
 
 /// Most bytes of a compiled pattern, and of the states that its search remembers.
@@ -21,6 +21,8 @@ pub struct Pattern {
     final_line: Option<LineEnds>,
     has_line_start: bool,
     is_lazy: bool,
+    group_count: usize,
+    names: Vec<(String, usize)>,
 }
 
 thread_local! {
@@ -59,8 +61,8 @@ impl Pattern {
             regex::Error::CompiledTooBig(_) => too_big(),
             _ => internal(),
         })?;
-        let Translation { final_line, has_line_start, is_lazy, .. } = translation;
-        Ok(Pattern { regex, final_line, has_line_start, is_lazy })
+        let Translation { final_line, has_line_start, is_lazy, group_count, names, .. } = translation;
+        Ok(Pattern { regex, final_line, has_line_start, is_lazy, group_count, names })
     }
 
     pub fn is_match(&self, text: &str) -> bool {
@@ -77,18 +79,22 @@ impl Pattern {
     }
 
     /// The first match that begins at byte `from` or behind it.
-    pub fn find_at<'t>(&self, text: &'t str, from: usize) -> Option<Captures<'t>> {
+    pub fn find_at<'t>(&self, text: &'t str, from: usize) -> Option<Found<'t>> {
+        let find = |searched: &'t str| {
+            let whole = self.regex.find_at(searched, from)?;
+            Some(Found { searched, whole })
+        };
         // There is no line behind the last line terminator.
-        let is_no_line = |found: &Captures<'_>| {
-            let start = found.get_match().start();
+        let is_no_line = |found: &Found<'_>| {
+            let start = found.whole.start();
             self.has_line_start && start > 0 && start == text.len() && text.ends_with(ends_line)
         };
-        let whole = self.regex.captures_at(text, from).filter(|found| !is_no_line(found));
+        let whole = find(text).filter(|found| !is_no_line(found));
         let start = self.without_last_line_end(text).filter(|start| from <= start.len());
-        let Some(shorter) = start.and_then(|start| self.regex.captures_at(start, from)) else { return whole };
+        let Some(shorter) = start.and_then(find) else { return whole };
         match whole {
             Some(whole) => {
-                let (start, other) = (whole.get_match().start(), shorter.get_match().start());
+                let (start, other) = (whole.whole.start(), shorter.whole.start());
                 let is_first = start < other || start == other && !self.is_lazy;
                 Some(if is_first { whole } else { shorter })
             }
@@ -96,10 +102,15 @@ impl Pattern {
         }
     }
 
+    /// The groups of a match, which a search for the match alone does not look for.
+    pub fn groups<'t>(&self, found: &Found<'t>) -> Option<Captures<'t>> {
+        self.regex.captures_at(found.searched, found.whole.start())
+    }
+
     /// The match number `occurrence`, counted from 1, of those that begin at byte `from` or behind it.
-    pub fn occurrence<'t>(&self, text: &'t str, from: usize, occurrence: i64) -> Option<Captures<'t>> {
+    pub fn occurrence<'t>(&self, text: &'t str, from: usize, occurrence: i64) -> Option<Match<'t>> {
         let mut matches = Matches { pattern: self, text, from: Some(from) };
-        matches.nth(usize::try_from(occurrence.max(1) - 1).unwrap_or(usize::MAX))
+        matches.nth(usize::try_from(occurrence.max(1) - 1).unwrap_or(usize::MAX)).map(|found| found.whole)
     }
 
     /// The matches that begin at byte `from` or behind it, one behind the other.
@@ -109,12 +120,20 @@ impl Pattern {
 
     /// Number of groups without the whole match.
     pub fn group_count(&self) -> usize {
-        self.regex.captures_len() - 1
+        self.group_count
     }
 
     pub fn group_named(&self, name: &str) -> Option<usize> {
-        self.regex.capture_names().position(|n| n == Some(name))
+        self.names.iter().find(|(other, _)| other == name).map(|(_, number)| *number)
     }
+}
+
+/// A match.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'t> {
+    /// The text, or its part in front of the last line end, in which the match was found.
+    searched: &'t str,
+    pub whole: Match<'t>,
 }
 
 /// Returns true for the characters that end a line in ICU.
@@ -130,11 +149,11 @@ pub struct Matches<'p, 't> {
 }
 
 impl<'t> Iterator for Matches<'_, 't> {
-    type Item = Captures<'t>;
+    type Item = Found<'t>;
 
-    fn next(&mut self) -> Option<Captures<'t>> {
+    fn next(&mut self) -> Option<Found<'t>> {
         let found = self.pattern.find_at(self.text, self.from.take()?)?;
-        let range = found.get_match().range();
+        let range = found.whole.range();
         self.from = match range.is_empty() {
             false => Some(range.end),
             true => self.text[range.end..].chars().next().map(|c| range.end + c.len_utf8()),

@@ -130,7 +130,6 @@ fn instr(call: &mut Call, args: &[Value]) -> Result<Value> {
     let from = if text.is_empty() { 0 } else { start(&text, position)? };
     let found = pattern.occurrence(&text, from, optional(args, 3, 1));
     Ok(Value::Int(found.map_or(0, |found| {
-        let found = found.get_match();
         let end = if option == 1 { found.end() } else { found.start() };
         text[..end].chars().count() as i64 + 1
     })))
@@ -143,7 +142,7 @@ fn substr(call: &mut Call, args: &[Value]) -> Result<Value> {
     let pattern = pattern(call, args, 4)?;
     let text = text(args, 0);
     let found = pattern.occurrence(&text, start(&text, position)?, optional(args, 3, 1));
-    Ok(found.map_or(Value::Null, |found| result_text(args, found.get_match().as_str().to_string())))
+    Ok(found.map_or(Value::Null, |found| result_text(args, found.as_str().to_string())))
 }
 
 /// `REGEXP_REPLACE(text, pattern, replacement [, position [, occurrence [, match type]]])`; occurrence 0 means all.
@@ -166,13 +165,13 @@ fn replace(call: &mut Call, args: &[Value]) -> Result<Value> {
             Some(replacement) => replacement,
             None => replacement.insert(Replacement::parse(&to, &pattern)?),
         };
-        let range = found.get_match().range();
-        let bytes = replaced.len() + replacement.bytes(&found) + subject.len() - copied;
+        let (range, groups) = (found.whole.range(), replacement.groups(&pattern, &found));
+        let bytes = replaced.len() + replacement.bytes(&groups) + subject.len() - copied;
         if bytes > call.text_bytes_max && !call.has_room(bytes)? {
             return Ok(Value::Null);
         }
         replaced.push_str(&subject[copied..range.start]);
-        replacement.append(&found, &mut replaced);
+        replacement.append(&groups, &mut replaced);
         copied = range.end;
     }
     replaced.push_str(&subject[copied..]);

@@ -1,7 +1,7 @@
 //! The replacement of REGEXP_REPLACE: text with `$1`, `${name}` and escaped characters.
 
 use super::{
-    compiled::Pattern,
+    compiled::{Found, Pattern},
     pattern_error::{index_out_of_bounds, invalid_group_name},
 };
 use muster_types::Result;
@@ -46,22 +46,41 @@ impl Replacement {
         Ok(Replacement { pieces })
     }
 
-    pub fn append(&self, found: &Captures<'_>, out: &mut String) {
+    /// The groups of a match, as far as the replacement has them.
+    pub fn groups<'t>(&self, pattern: &Pattern, found: &Found<'t>) -> Groups<'t> {
+        let has_groups = self.pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)));
+        Groups { whole: found.whole.as_str(), others: if has_groups { pattern.groups(found) } else { None } }
+    }
+
+    pub fn append(&self, groups: &Groups<'_>, out: &mut String) {
         for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Group(group) => out.push_str(found.get(*group).map_or("", |m| m.as_str())),
-            }
+            out.push_str(groups.text(piece));
         }
     }
 
     /// Bytes that the replacement of a match takes.
-    pub fn bytes(&self, found: &Captures<'_>) -> usize {
-        let length = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Group(group) => found.get(*group).map_or(0, |m| m.len()),
-        };
-        self.pieces.iter().map(length).sum()
+    pub fn bytes(&self, groups: &Groups<'_>) -> usize {
+        self.pieces.iter().map(|piece| groups.text(piece).len()).sum()
+    }
+}
+
+/// A match with its groups.
+pub struct Groups<'t> {
+    whole: &'t str,
+    others: Option<Captures<'t>>,
+}
+
+impl Groups<'_> {
+    /// The text that a piece of the replacement becomes.
+    fn text<'a>(&'a self, piece: &'a Piece) -> &'a str {
+        match piece {
+            Piece::Text(text) => text,
+            Piece::Group(0) => self.whole,
+            Piece::Group(group) => {
+                let found = self.others.as_ref().and_then(|others| others.get(*group));
+                found.map_or("", |found| found.as_str())
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     compiled::Pattern,
+    replacement::Replacement,
     translate::{Modes, translate},
 };
 
@@ -135,17 +136,29 @@ fn any_pattern_is_translated_or_refused() {
 fn empty_matches_follow_others() {
     let starts = |pattern: &str, text: &str| {
         let pattern = Pattern::of(pattern, INSENSITIVE).unwrap();
-        pattern.matches(text, 0).map(|m| m.get_match().start()).collect::<Vec<_>>()
+        pattern.matches(text, 0).map(|m| m.whole.start()).collect::<Vec<_>>()
     };
     assert_eq!(starts("b*", "abc"), [0, 1, 2, 3]);
     assert_eq!(starts("x*", "é"), [0, 2]);
     assert_eq!(starts("$", "a\n"), [1, 2]);
     let found = |pattern: &str| {
         let pattern = Pattern::of(pattern, Modes { dot_all: true, ..INSENSITIVE }).unwrap();
-        pattern.find_at("a\n", 0).unwrap().get_match().as_str().to_string()
+        pattern.find_at("a\n", 0).unwrap().whole.as_str().to_string()
     };
     assert_eq!(found("a.*$"), "a\n");
     assert_eq!(found("a.*?$"), "a");
     let lines = Pattern::of("^", Modes { multi_line: true, ..INSENSITIVE }).unwrap();
-    assert_eq!(lines.matches("a\nb\n\n", 0).map(|m| m.get_match().start()).collect::<Vec<_>>(), [0, 2, 4]);
+    assert_eq!(lines.matches("a\nb\n\n", 0).map(|m| m.whole.start()).collect::<Vec<_>>(), [0, 2, 4]);
+}
+
+/// Groups that a pattern never comes to are there all the same, and empty.
+#[test]
+fn groups_that_are_never_reached_count() {
+    for (pattern, replacement) in [("(?:(b)){0,0}c", "<$1>"), ("(?:(?<x>b)){0,0}c", "<${x}>")] {
+        let pattern = Pattern::of(pattern, Modes::default()).unwrap();
+        let replacement = Replacement::parse(replacement, &pattern).unwrap();
+        let mut out = String::new();
+        replacement.append(&replacement.groups(&pattern, &pattern.find_at("abc", 0).unwrap()), &mut out);
+        assert_eq!(out, "<>");
+    }
 }

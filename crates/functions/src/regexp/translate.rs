@@ -49,6 +49,10 @@ pub struct Translation {
     pub has_line_start: bool,
     /// True if a quantifier takes as little as it can.
     pub is_lazy: bool,
+    /// Groups of the pattern, also those that the search never comes to.
+    pub group_count: usize,
+    /// Names of groups, with their numbers.
+    pub names: Vec<(String, usize)>,
 }
 
 /// Which characters end a line.
@@ -75,7 +79,7 @@ pub(super) struct Translator {
     groups: Vec<OpenGroup>,
     /// Number of capture groups so far.
     captures: u32,
-    names: Vec<String>,
+    names: Vec<(String, usize)>,
     /// The largest first digit of a back-reference.
     back_reference: u32,
     final_line: Option<LineEnds>,
@@ -133,8 +137,8 @@ pub fn translate(pattern: &str, modes: Modes) -> Result<Translation> {
     if translator.back_reference > 0 || translator.is_unimplemented {
         return Err(unimplemented());
     }
-    let Translator { out: pattern, final_line, has_line_start, is_lazy, .. } = translator;
-    Ok(Translation { pattern, final_line, has_line_start, is_lazy })
+    let Translator { out: pattern, final_line, has_line_start, is_lazy, captures, names, .. } = translator;
+    Ok(Translation { pattern, final_line, has_line_start, is_lazy, group_count: captures as usize, names })
 }
 
 impl Translator {
@@ -297,7 +301,7 @@ impl Translator {
             }
             Escape::LineBreak => self.out.push_str(&format!(r"(?:\r\n|[{LINE_TERMINATORS}])")),
             Escape::BackReference(digit) => self.back_reference = self.back_reference.max(digit),
-            Escape::NamedReference(name) if !self.names.contains(&name) => return Err(invalid_group_name()),
+            Escape::NamedReference(name) if !self.has_group_named(&name) => return Err(invalid_group_name()),
             Escape::NamedReference(_) | Escape::Unimplemented => self.is_unimplemented = true,
             Escape::Quote => {
                 while let Some(c) = self.next() {
@@ -405,6 +409,10 @@ impl Translator {
         }
     }
 
+    fn has_group_named(&self, name: &str) -> bool {
+        self.names.iter().any(|(other, _)| other == name)
+    }
+
     /// `(` and what follows it up to the first term of the group.
     fn open_group(&mut self) -> Result<()> {
         let modes = self.modes;
@@ -439,12 +447,12 @@ impl Translator {
             }
             Some('<') => {
                 let name = self.group_name()?;
-                if self.names.contains(&name) {
+                if self.has_group_named(&name) {
                     return Err(invalid_group_name());
                 }
                 self.out.push_str(&format!("(?P<{name}>"));
-                self.names.push(name);
                 self.captures += 1;
+                self.names.push((name, self.captures as usize));
             }
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.flags(c, modes),
             Some(_) => return Err(self.syntax_here()),

@@ -78,7 +78,9 @@ fn printed(bytes: [u8; 16]) -> String {
         if matches!(i, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.push_str(&format!("{byte:02x}"));
+        let digits = b"0123456789abcdef";
+        text.push(digits[usize::from(byte >> 4)].into());
+        text.push(digits[usize::from(byte & 15)].into());
     }
     text
 }

@@ -9,7 +9,7 @@ use muster_types::{
     Result, Value,
     temporal::{Days, MICROS_PER_SECOND, Moment},
 };
-use std::fmt::Write;
+use std::borrow::Cow;
 
 /// The value that is written: a moment, or a time without a date.
 struct Written<'a> {
@@ -62,10 +62,12 @@ pub fn date_format(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// A moment in the format that is the second argument.
 pub fn formatted(call: &Call, moment: Moment, args: &[Value]) -> Result<Value> {
-    let format = call.text(args, 1).unwrap_or_default();
+    let format = text_argument(call, args);
     // The name of the language is the last value of the session.
-    let locale = call.session.last().and_then(|name| name.to_text(0));
-    let locale = locale.and_then(|name| Locale::by_name(&name)).unwrap_or_else(Locale::english);
+    let locale = match call.session.last() {
+        Some(Value::Text(name)) => Locale::by_name(name).unwrap_or_else(Locale::english),
+        _ => Locale::english(),
+    };
     let hours = moment.clock / (3600 * MICROS_PER_SECOND);
     Ok(text(Written { moment, hours, is_time: false, locale }.write(&format)))
 }
@@ -73,11 +75,19 @@ pub fn formatted(call: &Call, moment: Moment, args: &[Value]) -> Result<Value> {
 /// `TIME_FORMAT(time, format)`.
 pub fn time_format(call: &mut Call, args: &[Value]) -> Result<Value> {
     let Some(time) = read::time(call, &args[0]) else { return Ok(Value::Null) };
-    let format = call.text(args, 1).unwrap_or_default();
+    let format = text_argument(call, args);
     let moment = Moment { year: 0, month: 0, day: 0, clock: time.abs() };
     let hours = moment.clock / (3600 * MICROS_PER_SECOND);
     let written = Written { moment, hours, is_time: true, locale: Locale::english() }.write(&format);
     Ok(text(written.map(|text| if time < 0 { format!("-{text}") } else { text })))
+}
+
+/// The format, which is the second argument.
+fn text_argument<'a>(call: &Call, args: &'a [Value]) -> Cow<'a, str> {
+    match args.get(1) {
+        Some(Value::Text(format)) => Cow::Borrowed(format),
+        _ => call.text(args, 1).unwrap_or_default().into(),
+    }
 }
 
 fn text(written: Option<String>) -> Value {
@@ -113,41 +123,54 @@ impl Written<'_> {
         let h12 = (h % 24 + 11) % 12 + 1;
         let am_pm = if h % 24 < 12 { "AM" } else { "PM" };
         let month_at = (month as usize).wrapping_sub(1);
-        let written = match specifier {
-            'a' => write!(out, "{}", self.locale.short_days[weekday(self.days()?) as usize]),
-            'b' => write!(out, "{}", self.locale.short_months.get(month_at)?),
-            'c' => write!(out, "{month}"),
-            'D' if self.is_time => return None,
-            'D' => write!(out, "{day}{}", ordinal_suffix(day)),
-            'd' => write!(out, "{day:02}"),
-            'e' => write!(out, "{day}"),
-            'f' => write!(out, "{:06}", clock % MICROS_PER_SECOND),
-            'H' => write!(out, "{h:02}"),
-            'h' | 'I' => write!(out, "{h12:02}"),
-            'i' => write!(out, "{m:02}"),
-            'j' if self.is_time => return None,
-            'j' => write!(out, "{:03}", day_number(year, month, day) - day_number(year, 1, 1) + 1),
-            'k' => write!(out, "{h}"),
-            'l' => write!(out, "{h12}"),
-            'M' => write!(out, "{}", self.locale.months.get(month_at)?),
-            'm' => write!(out, "{month:02}"),
-            'p' => write!(out, "{am_pm}"),
-            'r' => write!(out, "{h12:02}:{m:02}:{s:02} {am_pm}"),
-            'S' | 's' => write!(out, "{s:02}"),
-            'T' => write!(out, "{h:02}:{m:02}:{s:02}"),
-            'U' => write!(out, "{:02}", week(self.days()?, WeekMode::SUNDAY).1),
-            'u' => write!(out, "{:02}", week(self.days()?, WeekMode::MONDAY).1),
-            'V' => write!(out, "{:02}", week(self.days()?, WeekMode::SUNDAY_YEAR).1),
-            'v' => write!(out, "{:02}", week(self.days()?, WeekMode::ISO).1),
-            'W' => write!(out, "{}", self.locale.days[weekday(self.days()?) as usize]),
-            'w' => write!(out, "{}", (weekday(self.days()?) + 1) % 7),
-            'X' => write!(out, "{:04}", week(self.days()?, WeekMode::SUNDAY_YEAR).0),
-            'x' => write!(out, "{:04}", week(self.days()?, WeekMode::ISO).0),
-            'Y' => write!(out, "{year:04}"),
-            'y' => write!(out, "{:02}", year % 100),
-            other => write!(out, "{other}"),
+        let clock_of = |hour: i64, out: &mut String| {
+            for (part, separator) in [(hour, ":"), (m, ":"), (s, "")] {
+                push_digits(out, part, 2);
+                out.push_str(separator);
+            }
         };
-        written.ok()
+        match specifier {
+            'a' => out.push_str(self.locale.short_days[weekday(self.days()?) as usize]),
+            'b' => out.push_str(self.locale.short_months.get(month_at)?),
+            'c' => push_digits(out, month, 1),
+            'D' if self.is_time => return None,
+            'D' => {
+                push_digits(out, day, 1);
+                out.push_str(ordinal_suffix(day));
+            }
+            'd' => push_digits(out, day, 2),
+            'e' => push_digits(out, day, 1),
+            'f' => push_digits(out, clock % MICROS_PER_SECOND, 6),
+            'H' => push_digits(out, h, 2),
+            'h' | 'I' => push_digits(out, h12, 2),
+            'i' => push_digits(out, m, 2),
+            'j' if self.is_time => return None,
+            'j' => push_digits(out, day_number(year, month, day) - day_number(year, 1, 1) + 1, 3),
+            'k' => push_digits(out, h, 1),
+            'l' => push_digits(out, h12, 1),
+            'M' => out.push_str(self.locale.months.get(month_at)?),
+            'm' => push_digits(out, month, 2),
+            'p' => out.push_str(am_pm),
+            'r' => {
+                clock_of(h12, out);
+                out.push(' ');
+                out.push_str(am_pm);
+            }
+            'S' | 's' => push_digits(out, s, 2),
+            'T' => clock_of(h, out),
+            'U' => push_digits(out, week(self.days()?, WeekMode::SUNDAY).1, 2),
+            'u' => push_digits(out, week(self.days()?, WeekMode::MONDAY).1, 2),
+            'V' => push_digits(out, week(self.days()?, WeekMode::SUNDAY_YEAR).1, 2),
+            'v' => push_digits(out, week(self.days()?, WeekMode::ISO).1, 2),
+            'W' => out.push_str(self.locale.days[weekday(self.days()?) as usize]),
+            'w' => push_digits(out, (weekday(self.days()?) + 1) % 7, 1),
+            'X' => push_digits(out, week(self.days()?, WeekMode::SUNDAY_YEAR).0, 4),
+            'x' => push_digits(out, week(self.days()?, WeekMode::ISO).0, 4),
+            'Y' => push_digits(out, year, 4),
+            'y' => push_digits(out, year % 100, 2),
+            other => out.push(other),
+        }
+        Some(())
     }
 
     /// The day; `None` of a TIME and of a date without year and month.
@@ -156,6 +179,22 @@ impl Written<'_> {
         let has_date = !self.is_time && (month != 0 || year != 0);
         has_date.then(|| read::days_of_number(day_number(year, month, day)))
     }
+}
+
+/// Appends a number in at least so many digits.
+fn push_digits(out: &mut String, number: impl Into<i64>, width: usize) {
+    const LONGEST: usize = 20;
+    let number = number.into();
+    let (mut digits, mut start, mut rest) = ([b'0'; LONGEST], LONGEST, number.unsigned_abs());
+    while rest > 0 || start > LONGEST - width {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if number < 0 {
+        out.push('-');
+    }
+    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 fn ordinal_suffix(day: u32) -> &'static str {

@@ -2,15 +2,15 @@
 
 use super::{
     PAGES, Page, PageReport, PagesReport, data_set,
-    report::{DatabaseReport, PageTimes},
+    report::PageTimes,
     values::{Random, with_values},
 };
 use crate::{
-    environment::Environment,
+    environment::{DatabaseReport, Environment},
     load::LoadObserver,
     query_times::{Digest, prepare},
     statistics::Sample,
-    target::{AnyTarget, Result, TargetError, TargetSession, TestedDatabase},
+    target::{AnyTarget, MeasuredDatabase, Result, TargetError, TargetSession},
 };
 use std::time::Instant;
 
@@ -28,13 +28,6 @@ pub struct PageOptions {
     /// Runs of a page before the first round, which are not counted.
     pub warm_ups: usize,
     pub seed: u64,
-}
-
-/// A database that is measured: what the report calls it, and the schema of its tables.
-pub struct MeasuredDatabase {
-    pub name: String,
-    pub schema: String,
-    pub database: TestedDatabase,
 }
 
 /// Loads the data unless they are there, and runs the pages. A page that fails has its error in the report, and the

@@ -15,8 +15,8 @@ mod statements;
 mod tables;
 mod values;
 
-pub use measure::{MeasuredDatabase, PageOptions, measure};
-pub use report::{DatabaseReport, PageReport, PageTimes, PagesReport, text};
+pub use measure::{PageOptions, measure};
+pub use report::{PageReport, PageTimes, PagesReport, text};
 pub use statements::{PAGES, Page};
 pub use tables::Table;
 

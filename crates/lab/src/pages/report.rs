@@ -2,7 +2,7 @@
 
 use super::PageOptions;
 use crate::{
-    environment::Environment,
+    environment::DatabaseReport,
     report::table::{new_table, number},
     statistics::Summary,
 };
@@ -21,13 +21,6 @@ pub struct PagesReport {
     pub runs: usize,
     pub databases: Vec<DatabaseReport>,
     pub pages: Vec<PageReport>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct DatabaseReport {
-    /// The data directory, or the server's address.
-    pub name: String,
-    pub environment: Environment,
 }
 
 #[derive(Debug, Clone, Serialize)]

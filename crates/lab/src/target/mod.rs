@@ -24,7 +24,7 @@ pub use answer::{Answer, cents, integer, text};
 pub use embedded::EmbeddedTarget;
 pub use error::{Conflict, TargetError};
 pub use server::{ServerTarget, TextChunks};
-pub use tested_database::{AnyTarget, TestedDatabase};
+pub use tested_database::{AnyTarget, MeasuredDatabase, TestedDatabase};
 
 use muster_engine::types::Value;
 

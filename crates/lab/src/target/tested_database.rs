@@ -11,6 +11,13 @@ pub enum TestedDatabase {
     Server(ServerAddress),
 }
 
+/// A database that is measured: what the report calls it, and the schema of its tables.
+pub struct MeasuredDatabase {
+    pub name: String,
+    pub schema: String,
+    pub database: TestedDatabase,
+}
+
 /// A target of either kind.
 pub enum AnyTarget {
     Embedded(Box<EmbeddedTarget>),

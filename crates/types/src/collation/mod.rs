@@ -4,7 +4,9 @@
 //! sort keys do. Index keys, ORDER BY, GROUP BY, DISTINCT, joins and UNIQUE all use it, so they cannot disagree.
 //!
 //! ```text
+//!   classes.rs      characters that are equal one by one
 //!   definitions.rs  the collations, one line each
+//!   fuzz.rs         any texts under any of them, for tests
 //!   uca/            the Unicode Collation Algorithm: several weights per character
 //!   order.rs        one weight per character, by a table
 //!   pad_space.rs    sort keys and comparison under PAD SPACE
@@ -12,7 +14,9 @@
 //!   like.rs         LIKE patterns
 //! ```
 
+mod classes;
 mod definitions;
+pub mod fuzz;
 pub mod like;
 mod order;
 mod pad_space;
@@ -260,7 +264,14 @@ impl Collation {
                     let table = OrderTable::of(self);
                     table.weight(a) == table.weight(b)
                 }
-                Algorithm::Uca(table, levels) => Uca::of(self, table, levels).chars_equal(a, b),
+                Algorithm::Uca(table, levels) => {
+                    let uca = Uca::of(self, table, levels);
+                    let classes = classes::of(self, uca);
+                    match (classes.get(a as usize), classes.get(b as usize)) {
+                        (Some(a), Some(b)) => a == b,
+                        _ => uca.chars_equal(a, b),
+                    }
+                }
             }
     }
 

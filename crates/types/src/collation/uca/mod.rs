@@ -90,6 +90,13 @@ impl Uca {
         (0..self.levels).map(at_level).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
+    /// The weights of a character that stands alone, level by level.
+    pub fn weights_of_character(self, c: char) -> Vec<Vec<u32>> {
+        let mut buffer = [0; 4];
+        let text = &*c.encode_utf8(&mut buffer);
+        (0..self.levels).map(|level| self.weights(text, level).map(u32::from).collect()).collect()
+    }
+
     pub fn chars_equal(self, a: char, b: char) -> bool {
         let (mut x, mut y) = ([0; 4], [0; 4]);
         let (x, y) = (&*a.encode_utf8(&mut x), &*b.encode_utf8(&mut y));
