@@ -133,19 +133,9 @@ pub fn fast_cast(
         };
     }
     match (from, to) {
-        (a, b) if a == b => Some(arg.clone()),
+        (from, to) if keeps_values(from, to) => Some(arg.clone()),
         (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
             declared_cast(arg, from, to, nullable)
-        }
-        (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to })
-            if (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set()) =>
-        {
-            Some(arg.clone())
-        }
-        (SqlType::Bytes { length: a, .. }, SqlType::Bytes { length: b, kind })
-            if a <= b && kind != muster_types::BytesKind::Binary =>
-        {
-            Some(arg.clone())
         }
         (SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double, SqlType::Bool) => {
             kernel!(NotZero)
@@ -185,12 +175,26 @@ pub fn fast_cast(
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
         (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::Date) => kernel!(DateTimeToDate),
+        _ => None,
+    }
+}
+
+/// Returns true if values of one type are values of the other one as they are.
+fn keeps_values(from: SqlType, to: SqlType) -> bool {
+    match (from, to) {
+        (a, b) if a == b => true,
+        (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to }) => {
+            (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set())
+        }
+        (SqlType::Bytes { length: a, .. }, SqlType::Bytes { length: b, kind }) => {
+            a <= b && kind != muster_types::BytesKind::Binary
+        }
         (
             SqlType::DateTime { fsp: a } | SqlType::Timestamp { fsp: a },
             SqlType::DateTime { fsp: b } | SqlType::Timestamp { fsp: b },
-        ) if a <= b => Some(arg.clone()),
-        (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) if a <= b => Some(arg.clone()),
-        _ => None,
+        ) => a <= b,
+        (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a <= b,
+        _ => false,
     }
 }
 
