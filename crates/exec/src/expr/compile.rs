@@ -185,7 +185,7 @@ impl Compiler<'_> {
         }
         Ok(match Columnwise::of(rows, &all_types) {
             Ok(columnwise) => KernelExpr::build(columnwise, args, result, true),
-            Err(rows) => KernelExpr::build(rows, args, result, true),
+            Err(rows) => KernelExpr::build(*rows, args, result, true),
         })
     }
 

@@ -104,14 +104,14 @@ mod tests {
     fn decimals_are_shortened() {
         use ScalarFunction::*;
         for (function, digits, number, want) in [
-            (Round, 1, 12_45, 12_5),
-            (Round, 1, -12_45, -12_5),
-            (Round, 1, 12_44, 12_4),
-            (Round, 2, 12_45, 12_45),
-            (Round, 5, -12_45, -12_45),
+            (Round, 1, 1245, 125),
+            (Round, 1, -1245, -125),
+            (Round, 1, 1244, 124),
+            (Round, 2, 1245, 1245),
+            (Round, 5, -1245, -1245),
             (Round, 0, 50, 1),
             (Round, 0, -49, 0),
-            (Truncate, 1, -12_49, -12_4),
+            (Truncate, 1, -1249, -124),
             (Floor, 0, -1, -1),
             (Floor, 0, -100, -1),
             (Floor, 0, 199, 1),

@@ -69,8 +69,8 @@ pub struct Columnwise {
 impl Columnwise {
     /// The kernel of a call with arguments of these types, if it has a function over columns; else `rows` as it is.
     /// `rows`: the call over its arguments that are no literals, in their order.
-    pub fn of(rows: RowWise, types: &[SqlType]) -> std::result::Result<Columnwise, RowWise> {
-        let Expr::Call { function, args, ty } = &rows.expr else { return Err(rows) };
+    pub fn of(rows: RowWise, types: &[SqlType]) -> std::result::Result<Columnwise, Box<RowWise>> {
+        let Expr::Call { function, args, ty } = &rows.expr else { return Err(Box::new(rows)) };
         let constant = |arg: &Expr| match arg {
             Expr::Literal { value, .. } => Some(value.clone()),
             _ => None,
@@ -79,7 +79,7 @@ impl Columnwise {
         let call = CallShape { types, constants: &constants, result: *ty, text_bytes_max: rows.texts.text_bytes_max };
         match column_function(*function, &call) {
             Some(function) => Ok(Columnwise { function, constants, rows }),
-            None => Err(rows),
+            None => Err(Box::new(rows)),
         }
     }
 }
@@ -101,11 +101,11 @@ impl Kernel for Columnwise {
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let columns = arrays(args, rows)?;
         let mut rest = columns.iter();
-        let operand = |constant| match constant {
-            &Some(ref value) => Some(Operand::Constant(value)),
+        let operands = self.constants.iter().map(|constant| match constant {
+            Some(value) => Some(Operand::Constant(value)),
             None => rest.next().map(Operand::Column),
-        };
-        let operands: Option<Vec<Operand>> = self.constants.iter().map(operand).collect();
+        });
+        let operands: Option<Vec<Operand>> = operands.collect();
         match operands.and_then(|operands| (self.function)(&operands, rows)) {
             Some(result) => Ok(result),
             None => self.rows.call(args, rows),
