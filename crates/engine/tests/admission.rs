@@ -175,9 +175,9 @@ async fn statements_get_the_memory_that_they_get_alone() {
     let directory = tempfile::tempdir().expect("a folder for the test");
     let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
     let database = database(directory.path(), options).await;
-    // MAX keeps a text of 600 kB for each of its calls, which it cannot spill.
-    let large = "SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
-                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 100";
+    // MAX keeps a text of 700 kB for each of its calls, which it cannot spill.
+    let large = "SELECT LENGTH(MAX(REPEAT('x', 700000 + a.i))), LENGTH(MAX(REPEAT('y', 700000 + b.i))), \
+                 LENGTH(MAX(REPEAT('z', 700000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 100";
     let alone = start(&database, large).await.expect("no panic").expect("it has memory alone");
     rows(&mut client(&database), "SET GLOBAL admission_running_max = 4").await.expect("a global variable");
     let all: Vec<_> = (0..4).map(|_| start(&database, large)).collect();
@@ -194,8 +194,8 @@ async fn rows_that_came_early_do_not_forbid_another_attempt() {
     let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
     let database = database(directory.path(), options).await;
     let early = "SELECT i, 0, 0 FROM n WHERE i < 3 UNION ALL \
-                 SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
-                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 40";
+                 SELECT LENGTH(MAX(REPEAT('x', 700000 + a.i))), LENGTH(MAX(REPEAT('y', 700000 + b.i))), \
+                 LENGTH(MAX(REPEAT('z', 700000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 40";
     let mut alone = start(&database, early).await.expect("no panic").expect("it has memory alone");
     alone.sort();
     assert_eq!(alone.len(), 4);
