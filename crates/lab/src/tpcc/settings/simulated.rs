@@ -10,7 +10,10 @@ use crate::{
     target::{Result, TargetError, TestedDatabase},
     tpcc::{Acknowledged, RunOptions, Scale, prepare, run},
 };
-use muster_engine::{Database, DatabaseOptions, io::simulated::SimulatedDisk};
+use muster_engine::{
+    Database, DatabaseOptions,
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
+};
 use std::{
     path::Path,
     sync::Arc,
@@ -22,6 +25,8 @@ const SCALE: Scale = Scale { warehouses: 1, items: 2000, customers: 300, seed: 1
 const POOL_BYTES: usize = 4 << 20;
 /// The power goes so long after the run has begun, and up to a second later.
 const BEFORE_CUT: Duration = Duration::from_millis(3000);
+/// The end of the names of the files that pages are written into.
+const PAGE_FILES_END: &str = ".mus";
 /// A run that no crash ends is ended after this.
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -125,8 +130,11 @@ impl Machine<'_> {
                         disk.cut_power_after(moment * 5 % 8);
                     } else {
                         // Pages are written to their places all the time, but that is soon done: here the power goes
-                        // while it is. The error is that there is no power.
-                        disk.cut_power_after(30 + moment * 7 % 64);
+                        // when they are to be made durable. The error is that there is no power.
+                        disk.inject_for(
+                            PAGE_FILES_END,
+                            DiskFault { on: Operation::Sync, after: 0, kind: FaultKind::PowerCut, forever: false },
+                        );
                         let _ = database.checkpoint();
                     }
                 });

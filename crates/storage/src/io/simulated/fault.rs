@@ -32,6 +32,8 @@ pub enum FaultKind {
     BitFlip,
     /// A sync says that it succeeded, but did nothing.
     Lost,
+    /// The power goes in the operation, as with [`super::SimulatedDisk::cut_power_after`].
+    PowerCut,
 }
 
 /// A fault that happens once, or from then on.

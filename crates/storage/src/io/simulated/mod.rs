@@ -165,6 +165,10 @@ impl SimulatedDisk {
         let mut state = self.powered()?;
         match state.faults.meet(on, path) {
             Some(FaultKind::Error(code)) => Err(io::Error::from_raw_os_error(code)),
+            Some(FaultKind::PowerCut) => {
+                state.power_cut = Some(state.operations + 1);
+                Ok((state, None))
+            }
             fault => Ok((state, fault)),
         }
     }

@@ -180,6 +180,19 @@ fn the_power_goes_in_the_operation_that_was_told() {
 }
 
 #[test]
+fn the_power_goes_in_the_sync_of_one_file() {
+    let (disk, file) = disk_with(&[1; 512]);
+    let other = disk.open(&path("other"), OpenMode::CreateNew).unwrap();
+    disk.inject_for("f", DiskFault { on: Operation::Sync, after: 0, kind: FaultKind::PowerCut, forever: false });
+    write(&disk, &file, 0, &[2; 512]).unwrap();
+    disk.sync(&other).unwrap();
+    assert!(!disk.is_off());
+    disk.sync(&file).unwrap_err();
+    assert!(disk.is_off());
+    assert_eq!(found(&disk, sectors), [vec![1], vec![2]].into());
+}
+
+#[test]
 fn a_seed_gives_the_same_disk_in_any_directory() {
     let image = |directory: &str, seed| {
         let disk = SimulatedDisk::new();
