@@ -214,4 +214,8 @@ pub trait Catalog: Send + Sync {
     /// `None` when there is no such table (it may be a view).
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
+    /// Error 1142 (`exclusive`: FOR UPDATE) or 3550 (FOR SHARE) for a table whose rows nobody locks.
+    fn check_locking(&self, _database: &str, _table: &str, _exclusive: bool) -> Result<()> {
+        Ok(())
+    }
 }

@@ -134,6 +134,7 @@ impl Printer<'_> {
             Expr::Call { function: ScalarFunction::ReadNumber(_) | ScalarFunction::MomentNumber, args, ty } => {
                 format!("cast({} as {})", self.list(args), cast_name(*ty))
             }
+            Expr::Call { function: ScalarFunction::ComputedInteger, args, .. } => self.list(args),
             Expr::Call { function, args, .. } => self.call(*function, args),
             Expr::Subquery(q) => subquery_text(&q.kind, "(select)".into(), self),
             Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
@@ -267,6 +268,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
         ReadNumber(_) | MomentNumber => "read_number",
+        ComputedInteger => "integer",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",
@@ -314,6 +316,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Ln => "ln",
         Log10 => "log10",
         Log2 => "log2",
+        Log => "log",
         Sin => "sin",
         Cos => "cos",
         Tan => "tan",

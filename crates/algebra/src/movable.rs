@@ -18,6 +18,7 @@ impl ScalarFunction {
             self,
             ReadNumber(_)
                 | MomentNumber
+                | ComputedInteger
                 | ReadDate
                 | DateAdd(_)
                 | DateSub(_)
@@ -66,6 +67,7 @@ impl ScalarFunction {
                 | Ln
                 | Log10
                 | Log2
+                | Log
                 | Sin
                 | Cos
                 | Tan

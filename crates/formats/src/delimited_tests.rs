@@ -32,7 +32,7 @@ fn load(options: &DelimitedOptions, text: &[u8]) -> Loaded {
         &mut &text[..],
         options,
         &mut |_, code, message| warnings.push((code.number(), message)),
-        &mut |batch| {
+        &mut |batch, _| {
             batches.push(batch);
             Ok(())
         },
@@ -226,7 +226,7 @@ fn the_callers_error_ends_it_and_a_broken_source_is_an_error() {
     let options = DelimitedOptions::all_columns(DelimitedFormat::tbl(), vec![column("c", varchar(90), false)], "f");
     let text = b"some text of a line|\n".repeat(150_000);
     let mut taken = 0;
-    let result = read_delimited(&mut &text[..], &options, &mut |_, _, _| (), &mut |_| {
+    let result = read_delimited(&mut &text[..], &options, &mut |_, _, _| (), &mut |_, _| {
         taken += 1;
         if taken == 2 { Err(SqlError::interrupted()) } else { Ok(()) }
     });
@@ -239,8 +239,34 @@ fn the_callers_error_ends_it_and_a_broken_source_is_an_error() {
         }
     }
     let mut source = b"a|\n".chain(Broken);
-    let error = read_delimited(&mut source, &options, &mut |_, _, _| (), &mut |_| Ok(())).unwrap_err();
+    let error = read_delimited(&mut source, &options, &mut |_, _, _| (), &mut |_, _| Ok(())).unwrap_err();
     assert!(error.message.contains("cable cut"), "{error}");
+}
+
+#[test]
+fn warnings_stand_in_front_of_their_rows_and_do_not_cut_batches() {
+    let columns = vec![column("i", SqlType::INT, false)];
+    let mut options = DelimitedOptions::all_columns(DelimitedFormat::default(), columns, "f.txt");
+    options.strict = false;
+    let said = std::cell::RefCell::new(Vec::new());
+    let mut batches = 0;
+    let result = read_delimited(
+        &mut &b"1\nx\n3\ny\n5\nz\n"[..],
+        &options,
+        &mut |_, _, message| said.borrow_mut().push(message),
+        &mut |batch, warn_up_to| {
+            batches += 1;
+            for row in 0..batch.num_rows() - 1 {
+                warn_up_to(row);
+                said.borrow_mut().push(format!("took {row}"));
+            }
+            Ok(())
+        },
+    );
+    assert_eq!((result.unwrap().warnings, batches), (3, 1));
+    let kind = |text: &String| if text.starts_with("took") { text.clone() } else { "warning".into() };
+    let said: Vec<String> = said.borrow().iter().map(kind).collect();
+    assert_eq!(said, ["took 0", "warning", "took 1", "took 2", "warning", "took 3", "took 4", "warning"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod typing;
 pub use bind::{
     BesideNumber, BindEnv, Bound, BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, MomentValue,
     NewRows, NewValue, OnDuplicateUpdate, Parameters, RowSource, Search, SessionValues, Star, Surroundings,
-    TableSearch, ViewCheck, bind_constant, bind_delete, bind_insert, bind_query, bind_rows, bind_update,
+    TableSearch, ViewCheck, bind_constant, bind_delete, bind_insert, bind_query, bind_result, bind_rows, bind_update,
     updatable_tables, without_stars,
 };
 pub use hints::{OptimizerHint, max_execution_time, set_variables};

@@ -16,8 +16,9 @@ use muster_storage::{DuplicatePolicy, LockMode, value_at};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// Takes the rows of a load, all columns of the table as it stores them.
-pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch) -> Result<()>;
+/// Takes the rows of a load, all columns of the table as it stores them. Calls the function with the number of each row
+/// of the batch before it takes it.
+pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch, &mut dyn FnMut(usize)) -> Result<()>;
 
 /// Loads rows into a table, which `fill` hands over.
 pub fn load_rows<R>(
@@ -50,9 +51,10 @@ pub fn load_rows<R>(
     };
     context.transaction.change(context.database.store(), |transaction| transaction.set_duplicate_mode(mode));
     let mut insert = RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (0, &seen));
-    let filled = fill(&mut |batch| {
+    let filled = fill(&mut |batch, before_row| {
         for row in 0..batch.num_rows() {
             context.check_interrupt()?;
+            before_row(row);
             let values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<_>>()?;
             insert.insert(values, &|_| None)?;
         }

@@ -51,7 +51,7 @@ pub use delete::delete;
 pub use explain::explained;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
-pub use load::load_rows;
+pub use load::{TakeRows, load_rows};
 pub use row_insert::LoadCounts;
 pub use search::plan as plan_search;
 pub use update::update;

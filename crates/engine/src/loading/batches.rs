@@ -19,7 +19,10 @@ pub fn load_batches(
     if context.transaction.is_open() {
         let entry = target(context, &context.database.tables().current(), &name)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, |take| push_all(&entry.def, batches, take)).map(|(rows, _)| rows);
+        return load_rows(context, table, policy, |take| {
+            push_all(&entry.def, batches, &mut |batch| take(batch, &mut |_| ()))
+        })
+        .map(|(rows, _)| rows);
     }
     let (rows, _) = load_into(context, &name, policy, progress, RowSource::Caller, |entry, loader| {
         push_all(&entry.def, batches, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))

@@ -6,11 +6,10 @@ use crate::{
     accounts::Privilege,
     catalog::TableEntry,
     charset,
-    dml::{LoadCounts, load_rows},
+    dml::{LoadCounts, TakeRows, load_rows},
     statement::{Done, StatementContext, enter_to_build},
     tables::storage_error,
 };
-use arrow_array::RecordBatch;
 use muster_algebra::DefaultValue;
 use muster_formats::{
     DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
@@ -53,7 +52,9 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     let progress = Arc::default();
     let rows = if statement.local { RowSource::Caller } else { RowSource::Files };
     let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, rows, |_, loader| {
-        read(context, &mut *source, &options, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))
+        read(context, &mut *source, &options, &mut |batch, _| {
+            loader.push(batch).map_err(|e| storage_error(&entry.def, e))
+        })
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
@@ -110,13 +111,13 @@ pub(super) fn read(
     context: &StatementContext,
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
-    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    push: TakeRows<'_>,
 ) -> Result<DelimitedSummary> {
     let mut tell = |severity, code, message| match severity {
         Severity::Note => context.note(code, message),
         Severity::Warning => context.warn(code, message),
     };
-    read_delimited(source, options, &mut tell, &mut |batch| push(&batch))
+    read_delimited(source, options, &mut tell, &mut |batch, before_row| push(&batch, before_row))
 }
 
 /// The columns of a table with what rows get that lack them.

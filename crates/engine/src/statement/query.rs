@@ -3,16 +3,16 @@
 use super::{
     BindEnvironment, StatementContext, StatementTables,
     admitted::{self, Computation},
-    execution, plan_counters, row_locking,
+    execution, names, plan_counters, row_locking,
     rows::guard,
     rows::project,
 };
-use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, system_schema, variables};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
-use muster_sql::{Blocked, Bound, Locking, Parameters, Query, Statement};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_sql::{BindEnv, Blocked, Bound, Locking, Parameters, Query, Statement};
+use muster_types::{Result, SqlError, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -32,9 +32,27 @@ pub fn bind(
     query: &Query,
     parameters: Parameters<'_>,
 ) -> Result<(Bound, Arc<StatementTables>)> {
+    bind_with(context, query, parameters, muster_sql::bind_query)
+}
+
+/// As [`bind`], with the columns that a client is shown.
+pub fn bind_result(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    parameters: Parameters<'_>,
+) -> Result<(Bound, Arc<StatementTables>)> {
+    bind_with(context, query, parameters, muster_sql::bind_result)
+}
+
+fn bind_with(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    parameters: Parameters<'_>,
+    bind: fn(&Query, &BindEnv<'_>) -> Result<Bound>,
+) -> Result<(Bound, Arc<StatementTables>)> {
     loop {
         let (bound, tables) = StatementTables::resolve(context, StatementTables::new, |tables| {
-            muster_sql::bind_query(query, &BindEnvironment::new(context).with(tables, parameters))
+            bind(query, &BindEnvironment::new(context).with(tables, parameters))
         })?;
         if tables.lock_to_read()? {
             return Ok((bound, tables));
@@ -77,7 +95,7 @@ fn plan_without(
     parameters: &[Value],
     off: &[Switch],
 ) -> Result<Planned> {
-    let (bound, tables) = bind(context, query, parameters.into())?;
+    let (bound, tables) = bind_result(context, query, parameters.into())?;
     if !query.locking().is_empty() || context.reads_lock() {
         tables.will_lock_rows();
     }
@@ -177,22 +195,11 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
 /// Errors 1142 and 3550: nobody locks rows of `information_schema`.
 fn refuse_locked_information(context: &StatementContext, query: &Query, locking: &[Locking]) -> Result<()> {
     for clause in locking {
-        for (table, shown) in query.tables() {
+        for (table, _) in query.tables().into_iter().filter(|(_, shown)| clause.names(shown)) {
             let database = table.database.as_ref().or(context.session.current_database.as_ref());
-            let is_virtual = database.is_some_and(|name| system_schema::of_name(name) == Some(system_schema::NAME));
-            if !is_virtual || clause.table.as_ref().is_some_and(|named| !named.eq_ignore_ascii_case(&shown)) {
-                continue;
-            }
-            if !clause.exclusive {
-                let message = "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
-                return Err(SqlError::new(ErrorCode::NoLockingOfInformationSchema, message));
-            }
-            let (user, host) = (&context.rights.user, &context.rights.host);
-            let message = format!(
-                "SELECT with locking clause command denied to user '{user}'@'{host}' for table '{}'",
-                table.name.to_uppercase()
-            );
-            return Err(SqlError::new(ErrorCode::TableAccessDenied, message));
+            database.map_or(Ok(()), |database| {
+                names::check_locking(&context.rights, database, &table.name, clause.exclusive)
+            })?;
         }
     }
     Ok(())

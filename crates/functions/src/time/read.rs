@@ -97,7 +97,7 @@ pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
     const DATETIME_NUMBER_MIN: f64 = 1e10;
     let is_moment = match value {
         Value::Date(_) | Value::DateTime(_) => true,
-        Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime),
+        Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime()),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
             cast::to_double(value).0.abs() >= DATETIME_NUMBER_MIN
         }

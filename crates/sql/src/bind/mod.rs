@@ -212,7 +212,18 @@ pub struct Bound {
 
 /// Looks up all names of a query and types it.
 pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
+    bind_query_for(query, env, false)
+}
+
+/// As [`bind_query`], for a client: a decimal that is one of several values is a text with the digits that the value
+/// has, and its column's [`muster_algebra::ResultShape`] says that it is a decimal.
+pub fn bind_result(query: &Query, env: &BindEnv) -> Result<Bound> {
+    bind_query_for(query, env, true)
+}
+
+fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<Bound> {
     let mut binder = Binder::new(env);
+    binder.is_for_client = is_for_client && query::is_single_block(&query.ast);
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &query.items);
     let bound = match query.ast.locks.is_empty() {

@@ -35,6 +35,13 @@ pub(crate) struct Selected<'q> {
     pub explicit: bool,
 }
 
+impl Selected<'_> {
+    /// The value, and the text that it is shown as.
+    fn exprs(&mut self) -> impl Iterator<Item = &mut Expr> {
+        std::iter::once(&mut self.item.expr).chain(self.item.shown.as_deref_mut())
+    }
+}
+
 impl Binder<'_> {
     pub fn select(
         &mut self,
@@ -60,6 +67,7 @@ impl Binder<'_> {
         ordered: bool,
     ) -> Result<BoundQuery> {
         let wants_from = std::mem::take(&mut self.wants_from);
+        let is_for_client = std::mem::take(&mut self.is_for_client);
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
@@ -89,7 +97,7 @@ impl Binder<'_> {
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
         if !aggregated && !aggregates.reduce_rows() {
-            let exprs = selected.iter_mut().map(|s| &mut s.item.expr).chain(&mut having);
+            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
         }
         if !ordered && !limits.is_set() {
@@ -108,8 +116,11 @@ impl Binder<'_> {
                 // There is one row.
                 keys.clear();
             }
+            let (outputs, shown): (Vec<_>, Vec<_>) =
+                selected.iter_mut().map(|s| (&mut s.item.expr, s.item.shown.as_deref_mut())).unzip();
             let parts = super::aggregate::Parts {
-                outputs: selected.iter_mut().map(|s| &mut s.item.expr).collect(),
+                // Errors number the items of the list.
+                outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
                 having: having.iter_mut().collect(),
                 keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
             };
@@ -119,6 +130,9 @@ impl Binder<'_> {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
+        if distinct || !is_for_client {
+            selected.iter_mut().for_each(|s| s.item.shown = None);
+        }
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
     }
 

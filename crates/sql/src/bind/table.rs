@@ -1,7 +1,7 @@
 //! One table of FROM: stored, computed, a view, a WITH table, or a query in parentheses.
 
 use super::{
-    binder::{Binder, BoundQuery},
+    binder::{Binder, BoundQuery, TableRead},
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
     scope::{Cte, FromClause, Names, Relation},
@@ -127,7 +127,7 @@ impl Binder<'_> {
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let (database, source) = (Some(table.database.clone()), RelationSource::Table);
         let relation = Relation { database, alias: alias.to_string(), source };
-        self.reads.push((table.id, false));
+        self.reads.push(TableRead { table: table.id, alias: alias.to_string(), view: None, is_sheltered: false });
         let from = FromClause::single(relation, named);
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match read {
@@ -226,6 +226,7 @@ impl Binder<'_> {
         })?;
         let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);
+        self.reads[reads..].iter_mut().for_each(|read| read.view = Some(alias.to_string()));
         let mut joined = self.derived(bound, alias, view.columns.clone())?;
         for (id, name) in joined.from.columns.iter().map(|column| (column.id, &column.name)) {
             let shown = ColumnOrigin {
@@ -251,7 +252,7 @@ impl Binder<'_> {
         let tables = base_tables(rel, false);
         tables.iter().any(|base| {
             let own = tables.iter().filter(|other| other.table.id == base.table.id).count();
-            reads.iter().filter(|(id, sheltered)| *id == base.table.id && !sheltered).count() > own
+            reads.iter().filter(|read| read.table == base.table.id && !read.is_sheltered).count() > own
         })
     }
 
@@ -259,7 +260,7 @@ impl Binder<'_> {
     /// the derived table that they are in is not merged into the query around it.
     fn shelter(&mut self, reads: usize, rel: &Rel, alias: &str) {
         if !is_merged(rel) || self.is_kept_apart(alias) {
-            self.reads[reads..].iter_mut().for_each(|(_, sheltered)| *sheltered = true);
+            self.reads[reads..].iter_mut().for_each(|read| read.is_sheltered = true);
         }
     }
 

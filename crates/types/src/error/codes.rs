@@ -262,5 +262,6 @@ codes! {
     ViewNoInsertFieldList = 1394, "HY000";
     ViewDeleteMergeView = 1395, "HY000";
     NoDefaultForViewField = 1423, "HY000";
+    ViewPreventUpdate = 1443, "HY000";
     NonInsertableTable = 1471, "HY000";
 }

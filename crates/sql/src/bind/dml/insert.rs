@@ -4,6 +4,7 @@ use super::{
     Assignment, BoundInsert, ChangeTarget, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource,
     Surroundings,
     replace::replace_columns,
+    search::target_is_read,
     target::{base_tables, computed_columns, refuse_virtual, replaced},
     update::not_updatable_column,
 };
@@ -13,6 +14,7 @@ use crate::{
         BindEnv,
         binder::{Binder, BoundQuery},
         from::Joined,
+        query::is_single_block,
         scope::{Clause, FromClause, Names, Relation, Scope},
     },
 };
@@ -48,28 +50,25 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let mut subqueries = Subqueries::default();
     let mut query = None;
     let mut source = RowSource::Rows(NewRows::default());
+    let before = binder.reads.len();
     match &insert.source {
         InsertSource::Rows(rows) => {
-            let before = binder.reads.len();
             source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut subqueries)?);
-            binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
         }
         InsertSource::Query(select) => {
             let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
             query = Some(binder.source_query(select, &types, database.as_deref())?);
         }
     }
-    let before = binder.reads.len();
     let mut on_duplicate = match insert.on_duplicate.is_empty() {
         true => None,
         false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut subqueries)?),
     };
+    if query.is_none() {
+        binder.refuse_reading_destination(before, &row.target)?;
+    }
     if let (Some(update), Some(query)) = (&mut on_duplicate, &mut query) {
         binder.deliver_mentioned(update, &subqueries.dependent, &mut query.rel)?;
-    }
-    if on_duplicate.is_some() {
-        // The first is the row that is there.
-        binder.refuse_reading_targets(before + 1, std::slice::from_ref(&row.target))?;
     }
     let Subqueries { constants, dependent } = subqueries;
     let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
@@ -92,6 +91,27 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
 }
 
 impl Binder<'_> {
+    /// Errors 1093 and 1443 if a subquery of rows of VALUES reads the table that they come into under its own name, or
+    /// through a view. Under another name it may (MySQL: `unique_table`).
+    fn refuse_reading_destination(&self, before: usize, target: &ChangeTarget) -> Result<()> {
+        let of_view = target.named.1 != target.table.name;
+        for read in self.reads[before..].iter().filter(|read| read.table == target.table.id) {
+            let prevented = |view: &str| {
+                let message =
+                    format!("The definition of table '{view}' prevents operation INSERT on table '{}'.", target.alias);
+                Err(SqlError::new(ErrorCode::ViewPreventUpdate, message))
+            };
+            match &read.view {
+                Some(_) if of_view => return Err(target_is_read(target)),
+                Some(view) => return prevented(view),
+                None if read.alias != target.table.name => {}
+                None if of_view => return prevented(&target.alias),
+                None => return Err(target_is_read(target)),
+            }
+        }
+        Ok(())
+    }
+
     /// The table, and the positions of the columns that values are given for.
     fn destination(&mut self, insert: &Insert, names: &Names) -> Result<(Destination, Vec<usize>)> {
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
@@ -272,6 +292,7 @@ impl Binder<'_> {
         names: &Names,
         subqueries: &mut Subqueries,
     ) -> Result<OnDuplicateUpdate> {
+        let reads = self.reads.len();
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
         let columns: Vec<(ColId, String)> = match joined.from.relations[0].source {
             // The same table of the view as before.
@@ -286,6 +307,8 @@ impl Binder<'_> {
             _ => Vec::new(),
         };
         let old = self.destination_table(joined, &columns)?;
+        // The row that is there is not read by a subquery.
+        self.reads.truncate(reads);
         let mut from = old.from.clone();
         if let Some(alias) = &insert.row_alias {
             if alias.name == insert.table.name {
@@ -389,16 +412,6 @@ fn delivers(rel: &mut Rel, id: ColId) -> bool {
             delivered
         }
         Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => delivers(input, id),
-        _ => false,
-    }
-}
-
-/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables
-/// to mention.
-fn is_single_block(query: &ast::Query) -> bool {
-    match &*query.body {
-        ast::SetExpr::Select(_) => true,
-        ast::SetExpr::Query(inner) => is_single_block(inner),
         _ => false,
     }
 }
