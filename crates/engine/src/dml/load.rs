@@ -19,11 +19,12 @@ use std::sync::Arc;
 /// Takes the rows of a load, all columns of the table as it stores them.
 pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch) -> Result<()>;
 
-/// Loads rows into a table, which `fill` hands over.
+/// Loads rows into a table, which `fill` hands over. `missing`: columns that the rows have no values for.
 pub fn load_rows<R>(
     context: &Arc<StatementContext>,
     (database, table): (&str, &str),
     duplicates: DuplicatePolicy,
+    missing: &[usize],
     fill: impl FnOnce(TakeRows<'_>) -> Result<R>,
 ) -> Result<(R, LoadCounts)> {
     let quoted = |name: &str| name.replace('`', "``");
@@ -53,7 +54,12 @@ pub fn load_rows<R>(
     let filled = fill(&mut |batch| {
         for row in 0..batch.num_rows() {
             context.check_interrupt()?;
-            let values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<_>>()?;
+            let mut values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<Vec<_>>>()?;
+            if !missing.is_empty() {
+                let number = insert.counts.records + 1;
+                let given: Vec<usize> = (0..values.len()).filter(|column| !missing.contains(column)).collect();
+                insert.put_computed_defaults(&given, &mut values, number)?;
+            }
             insert.insert(values, &|_| None)?;
         }
         Ok(())

@@ -20,6 +20,7 @@
 //! ```
 
 mod account;
+mod alter;
 mod column;
 mod cursor;
 mod ddl;
