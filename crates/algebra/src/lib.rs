@@ -31,7 +31,8 @@ pub mod statistics;
 pub mod switch;
 
 pub use catalog::{
-    Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewAlgorithm, ViewDef,
+    Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, Generated, IndexDef, TableDef, TableId,
+    ViewAlgorithm, ViewDef, Visibility,
 };
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, ResultShape};
 pub use expr::{

@@ -30,6 +30,7 @@
 
 pub mod accounts;
 mod admission;
+mod alter;
 mod catalog;
 mod charset;
 mod command_counters;

@@ -151,6 +151,9 @@ macro_rules! files {
 files! {
     access_paths
     accounts
+    alter_columns
+    alter_table
+    alter_values
     as_mysql
     as_mysql_arguments
     as_mysql_comparisons
@@ -163,6 +166,7 @@ files! {
     collation_keys
     collations
     collations_of_languages
+    constraints
     counters
     create_table_select
     databases
@@ -173,6 +177,7 @@ files! {
     early_stop
     enum_set
     explain_changes
+    expression_defaults
     expressions
     floats
     functions_aggregates
@@ -187,6 +192,7 @@ files! {
     functions_regexp
     functions_secrets
     functions_texts
+    generated_columns
     grouping
     hints
     indexes

@@ -30,6 +30,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["statement"],
     &["ddl"],
     &["dml"],
+    &["alter"],
     &["loading"],
     &["virtual_tables"],
     &["session"],
@@ -109,7 +110,8 @@ pub const OPTIMIZER: &[&[&str]] = &[
 ];
 
 /// The modules of `sql` from the ground up.
-pub const SQL: &[&[&str]] = &[&["typing"], &["hints"], &["statement"], &["parse"], &["digest"], &["bind"], &["fuzz"]];
+pub const SQL: &[&[&str]] =
+    &[&["typing"], &["hints"], &["statement"], &["parse"], &["canonical"], &["digest"], &["bind"], &["fuzz"]];
 
 /// Looks at all files below `crates/NAME/src` but the root of the crate and tests.
 pub fn faults(checkout: &Checkout, name: &str, floors: &[&[&str]]) -> Vec<Finding> {

@@ -47,7 +47,7 @@ fn quote(name: &str) -> String {
 /// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its
 /// definition. Returns `None` if the table is there already and that is no error.
 fn created<'a>(
-    context: &'a StatementContext,
+    context: &'a Arc<StatementContext>,
     table: &CreateTable,
     outputs: Vec<ColumnSpec>,
 ) -> Result<Option<UnfinishedTable<'a>>> {
@@ -80,6 +80,8 @@ fn outputs(
             Some(DefaultValue::CurrentTimestamp) => {
                 Some(DefaultClause::CurrentTimestamp { fsp: column.ty.fsp().into() })
             }
+            Some(DefaultValue::Expr(text)) => muster_sql::parse_expression(text).ok().map(DefaultClause::Expr),
+            Some(DefaultValue::Dropped) => None,
             // A number that was made does not make the next one.
             None if column.auto_increment => Some(DefaultClause::Value(Value::Int(0))),
             None => None,
@@ -100,26 +102,17 @@ fn outputs(
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
         let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
         ColumnSpec {
-            name: name.clone(),
-            ty,
             digits: digits.filter(|_| is_float && meta.origin.is_some()),
-            size: None,
-            is_real: false,
             display_width: origin_column(meta).and_then(|column| column.display_width),
-            charset: None,
             collation: ty.collation().map(|collation| collation.name().to_owned()),
-            is_binary: false,
+            copies_collation: !origin_column(meta).is_some_and(|column| column.explicit_collation),
             nullable: Some(bound.columns.is_nullable_result(*id)),
             default: match meta.origin {
                 Some(_) => default(meta),
                 None if bound.columns.is_nullable_result(*id) => None,
                 None => computed_default(ty, context),
             },
-            auto_increment: false,
-            primary_key: false,
-            unique: false,
-            comment: String::new(),
-            on_update_now: None,
+            ..ColumnSpec::plain(name.clone(), ty)
         }
     };
     Ok(bound.outputs.iter().map(spec).collect())

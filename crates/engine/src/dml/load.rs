@@ -20,11 +20,12 @@ use std::sync::Arc;
 /// of the batch before it takes it.
 pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch, &mut dyn FnMut(usize)) -> Result<()>;
 
-/// Loads rows into a table, which `fill` hands over.
+/// Loads rows into a table, which `fill` hands over. `missing`: columns that the rows have no values for.
 pub fn load_rows<R>(
     context: &Arc<StatementContext>,
     (database, table): (&str, &str),
     duplicates: DuplicatePolicy,
+    missing: &[usize],
     fill: impl FnOnce(TakeRows<'_>) -> Result<R>,
 ) -> Result<(R, LoadCounts)> {
     let quoted = |name: &str| name.replace('`', "``");
@@ -55,7 +56,12 @@ pub fn load_rows<R>(
         for row in 0..batch.num_rows() {
             context.check_interrupt()?;
             before_row(row);
-            let values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<_>>()?;
+            let mut values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<Vec<_>>>()?;
+            if !missing.is_empty() {
+                let number = insert.counts.records + 1;
+                let given: Vec<usize> = (0..values.len()).filter(|column| !missing.contains(column)).collect();
+                insert.put_computed_defaults(&given, &mut values, number)?;
+            }
             insert.insert(values, &|_| None)?;
         }
         Ok(())

@@ -17,6 +17,7 @@
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
 //!   subqueries   those of values, which no search computes            subqueries.rs
+//!   rules        what a table's definition says of a row             rules.rs
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
 //!   lost_parts   notes of what a column does not hold of a value     lost_parts.rs
 //!   attempts     once more, if a row was changed before it was locked  attempts.rs
@@ -38,6 +39,7 @@ mod insert;
 mod load;
 mod lost_parts;
 mod row_insert;
+mod rules;
 mod same_table;
 mod search;
 mod short_source;
@@ -46,12 +48,15 @@ mod target;
 mod update;
 mod write;
 
+pub use convert::Conversion;
 pub use create_select::create_table_select;
 pub use delete::delete;
+pub use evaluation::Evaluation;
 pub use explain::explained;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
 pub use load::{TakeRows, load_rows};
 pub use row_insert::LoadCounts;
+pub use rules::Rules;
 pub use search::plan as plan_search;
 pub use update::update;

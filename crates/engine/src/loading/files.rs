@@ -49,11 +49,12 @@ pub fn load_file(
 ) -> Result<u64> {
     let kind = kind(file)?;
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
-    if context.transaction.is_open() {
+    let entry = target(context, &context.database.tables().current(), &name)?;
+    if context.transaction.is_open() || entry.def.has_row_expressions() {
         let _admitted = enter_to_build(context)?;
-        let entry = target(context, &context.database.tables().current(), &name)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, |take| read(context, kind, file, &entry, take)).map(|(rows, _)| rows);
+        return load_rows(context, table, policy, &[], |take| read(context, kind, file, &entry, take))
+            .map(|(rows, _)| rows);
     }
     let (rows, _) = load_into(context, &name, policy, progress, RowSource::Files, |entry, loader| {
         read(context, kind, file, entry, &mut |batch, _| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))

@@ -10,13 +10,13 @@ use crate::{
     statement::{Done, StatementContext, enter_to_build},
     tables::storage_error,
 };
-use muster_algebra::DefaultValue;
+use muster_algebra::{DefaultValue, Visibility};
 use muster_formats::{
     DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
 };
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::DuplicatePolicy;
-use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit_default};
 use std::{
     fs::File,
     io::Read,
@@ -79,11 +79,22 @@ fn comes_row_by_row(
     let is_given = |column| options.fields.contains(&FieldTarget::Column(column));
     let makes_numbers = entry.auto_increment_column().is_some_and(|column| !is_given(column));
     let has_unique = entry.def.indexes[1..].iter().any(|index| index.unique);
+    if entry.def.has_row_expressions() {
+        return Ok(true);
+    }
     if makes_numbers || has_unique && duplicates != DuplicatePolicy::Error {
         return Ok(true);
     }
     let empty = || Ok::<bool, SqlError>(tables.current().storage(entry.def.id, tables.store())?.is_empty()?);
     Ok(context.transaction.is_open() || !empty()?)
+}
+
+/// The destination of a field for a column. What is given for a generated column is read and dropped.
+fn field_of(entry: &TableEntry, column: usize) -> FieldTarget {
+    match entry.def.columns[column].generated {
+        Some(_) => FieldTarget::Skip,
+        None => FieldTarget::Column(column),
+    }
 }
 
 fn load_row_by_row(
@@ -95,7 +106,10 @@ fn load_row_by_row(
 ) -> Result<Done> {
     let _admitted = if local { None } else { Some(enter_to_build(context)?) };
     let table = (entry.def.database.as_str(), entry.def.name.as_str());
-    let (summary, loaded) = load_rows(context, table, duplicates, |take| read(context, source, options, take))?;
+    let is_missing = |column: &usize| !options.fields.contains(&FieldTarget::Column(*column));
+    let missing: Vec<usize> = (0..entry.def.columns.len()).filter(is_missing).collect();
+    let (summary, loaded) =
+        load_rows(context, table, duplicates, &missing, |take| read(context, source, options, take))?;
     let LoadCounts { affected, deleted, skipped, last_insert_id } = loaded;
     let (records, warnings) = (summary.rows, summary.warnings + skipped);
     Ok(Done {
@@ -126,11 +140,14 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
         name: c.name.clone(),
         ty: c.ty,
         digits: c.digits,
-        nullable: c.nullable,
+        nullable: c.nullable || c.generated.is_some(),
         default: match &c.default {
             None => None,
             Some(DefaultValue::Value(value)) => Some(value.clone()),
             Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(context.clock.now_stored(c.ty))),
+            Some(DefaultValue::Dropped) => Some(Value::Null),
+            // It is computed row by row.
+            Some(DefaultValue::Expr(_)) => implicit_default(c.ty).filter(|_| !c.nullable),
         },
         time_zone: context.clock.time_zone,
         date_modes: context.date_modes(),
@@ -143,10 +160,13 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
     let mut columns = target_columns(context, entry)?;
     let position = |name: &str| {
         let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
-        at.map(FieldTarget::Column).ok_or_else(|| SqlError::unknown_column(name, "field list"))
+        at.map(|column| field_of(entry, column)).ok_or_else(|| SqlError::unknown_column(name, "field list"))
     };
     let fields: Vec<FieldTarget> = match statement.columns.as_slice() {
-        [] => (0..columns.len()).map(FieldTarget::Column).collect(),
+        [] => {
+            let is_shown = |column: &usize| entry.def.columns[*column].visibility == Visibility::Visible;
+            (0..columns.len()).filter(is_shown).map(|column| field_of(entry, column)).collect()
+        }
         list => list
             .iter()
             .map(|c| match c {

@@ -2,17 +2,35 @@
 
 use super::state::SessionState;
 use crate::{
-    Outcome, ddl, dml, loading,
+    Outcome, alter, ddl, dml, loading,
     processes::{INSERTING, UPDATING},
     statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
-use muster_sql::{Explain, Statement};
-use muster_types::{ErrorCode, Result, Value};
+use muster_sql::{Explain, ScalarExpr, Statement};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
     done?.outcome()
+}
+
+/// DO: expressions are computed for what they do besides.
+fn evaluate_all(context: &Arc<StatementContext>, exprs: &[ScalarExpr], parameters: &[Value]) -> Result<Done> {
+    exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop))?;
+    Ok(Done { last_insert_id: context.process.said_insert_id().unwrap_or(0), ..Done::default() })
+}
+
+/// Runs a statement that maintains tables.
+fn maintain(context: &Arc<StatementContext>, statement: &Statement) -> Result<Done> {
+    match statement {
+        Statement::AnalyzeTable(names) => ddl::analyze(context, names),
+        Statement::CheckTable(names) => ddl::check_tables(context, names),
+        Statement::OptimizeTable(names) => alter::optimize(context, names),
+        Statement::RepairTable(names) => ddl::repair_tables(context, names),
+        Statement::ChecksumTable { names, quick } => ddl::checksum_tables(context, names, *quick),
+        _ => Err(SqlError::internal("a statement that maintains no table")),
+    }
 }
 
 impl SessionState {
@@ -62,26 +80,22 @@ impl SessionState {
             DropDatabase { name, if_exists } => done(self.drop_database(context, name, *if_exists)),
             CreateTable(statement) => done(ddl::create_table(context, statement)),
             CreateTableSelect(statement) => done(dml::create_table_select(context, statement, parameters)),
-            CreateIndex(statement) => done(ddl::create_index(context, statement)),
-            DropIndex { name, table } => done(ddl::drop_index(context, name, table)),
-            AlterTable(statement) => done(ddl::alter_table(context, statement)),
+            CreateIndex(statement) => done(alter::create_index(context, statement)),
+            DropIndex(statement) => done(alter::drop_index(context, statement)),
+            AlterTable(statement) => done(alter::alter_table(context, statement)),
             DropTable { names, if_exists } => done(ddl::drop_tables(context, names, *if_exists)),
             TruncateTable(name) => done(ddl::truncate_table(context, name)),
             RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
             CreateView(statement) => done(ddl::create_view(context, statement)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
-            AnalyzeTable(names) => done(ddl::analyze(context, names)),
-            CheckTable(names) => done(ddl::check_tables(context, names)),
+            AnalyzeTable(_) | CheckTable(_) | OptimizeTable(_) | RepairTable(_) | ChecksumTable { .. } => {
+                done(maintain(context, statement))
+            }
             LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
-            Do(exprs) => {
-                done(exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop)).map(|()| Done {
-                    last_insert_id: context.process.said_insert_id().unwrap_or(0),
-                    ..Done::default()
-                }))
-            }
+            Do(exprs) => done(evaluate_all(context, exprs, parameters)),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),

@@ -138,6 +138,11 @@ impl StatementContext {
         self.session.variables.settings().is_strict
     }
 
+    /// Returns true if `optimizer_switch` has indexes used that are invisible.
+    pub fn uses_invisible_indexes(&self) -> bool {
+        self.session.variables.text("optimizer_switch").contains("use_invisible_indexes=on")
+    }
+
     /// What the session's `sql_mode` says about dates that the calendar does not have.
     pub fn date_modes(&self) -> DateModes {
         self.session.variables.settings().date_modes

@@ -61,6 +61,9 @@ impl Statistics for StatementTables {
     }
 
     fn is_readable(&self, table: &TableDef, index: usize) -> bool {
+        if table.indexes[index].invisible && !self.context.uses_invisible_indexes() {
+            return false;
+        }
         if self.reads_newest() {
             return true;
         }

@@ -195,6 +195,11 @@ impl Handle {
         })
     }
 
+    /// Makes the next value of the AUTO_INCREMENT column `next`, or the least that is above all rows.
+    pub fn set_auto_increment(&self, next: u64) -> Result<()> {
+        self.auto_increment().reset(next, self.least_auto_increment())
+    }
+
     /// Writes what is kept in memory only: the next AUTO_INCREMENT value, and statistics for the rows that there are.
     pub fn settle(&self) {
         if let Some(counter) = self.auto_increment.get() {

@@ -106,6 +106,12 @@ pub struct NewFiles<'a> {
 }
 
 impl NewFiles<'_> {
+    /// Takes care of one more file.
+    pub fn with(mut self, file: FileId) -> Self {
+        self.files.push(file);
+        self
+    }
+
     fn keep(mut self) {
         self.files.clear();
     }

@@ -124,6 +124,11 @@ impl TableSet {
         Ok(self.handle(id)?.auto_increment())
     }
 
+    /// Makes the next value of a table's AUTO_INCREMENT column `next`, or the least that is above all rows.
+    pub fn set_auto_increment(&self, id: TableId, next: u64) -> Result<()> {
+        self.handle(id)?.set_auto_increment(next)
+    }
+
     /// Share of an index's pages that are in memory now.
     pub fn resident_share(&self, id: TableId, index: usize) -> f64 {
         self.handles.get(&id).map_or(0.0, |handle| handle.resident_share(index))

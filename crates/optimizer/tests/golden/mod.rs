@@ -160,9 +160,16 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
                 database: "test".into(),
                 name,
                 columns: Vec::new(),
-                indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
+                indexes: vec![IndexDef {
+                    id: 0,
+                    name: "PRIMARY".into(),
+                    parts: Vec::new(),
+                    unique: true,
+                    invisible: false,
+                }],
                 collation: Collation::DEFAULT,
                 comment: String::new(),
+                checks: Vec::new(),
             });
             continue;
         }
@@ -191,23 +198,14 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
             table.indexes[0].parts = parts(table, line);
         } else if let Some(key) = line.strip_prefix("key ") {
             let (id, name) = (table.indexes.len() as u32, key.split('(').next().unwrap_or_default().trim().to_string());
-            table.indexes.push(IndexDef { id, name, parts: parts(table, key), unique: false });
+            table.indexes.push(IndexDef { id, name, parts: parts(table, key), unique: false, invisible: false });
         } else if let Some((name, rest)) = line.split_once(' ') {
             let primary = rest.contains("primary key");
             if primary {
                 let column = table.columns.len();
                 table.indexes[0].parts = vec![KeyPart { column, prefix: None, descending: false }];
             }
-            table.columns.push(ColumnDef {
-                name: name.into(),
-                ty: sql_type(rest),
-                nullable: !primary && !rest.contains("not null"),
-                default: None,
-                auto_increment: false,
-                display_width: None,
-                digits: None,
-                comment: String::new(),
-            });
+            table.columns.push(ColumnDef::plain(name, sql_type(rest), !primary && !rest.contains("not null")));
         }
     }
     for table in tables.values_mut() {

@@ -44,9 +44,9 @@ mod written_null;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
-    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewRows, NewValue,
-    OnDuplicateUpdate, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete, bind_insert, bind_update,
-    replace_columns,
+    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundRow, BoundUpdate, ChangeTarget, NewRows, NewValue,
+    OnDuplicateUpdate, RowCheck, RowRules, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete,
+    bind_insert, bind_row, bind_update, replace_columns,
 };
 pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;

@@ -159,7 +159,7 @@ impl Binder<'_> {
                     if scope.from.relations.is_empty() {
                         return Err(SqlError::new(ErrorCode::NoTablesUsed, "No tables used"));
                     }
-                    found.extend(self.star(item, scope.from, scope.from.visible.clone(), names));
+                    found.extend(self.star(item, scope.from, scope.from.shown(), names));
                     continue;
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {

@@ -10,7 +10,7 @@ use super::{
 use crate::Statement;
 use muster_algebra::{
     ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction, TableDef,
-    ViewDef,
+    ViewDef, Visibility,
 };
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value, time_zone::TimeZone};
 use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
@@ -106,7 +106,12 @@ impl Binder<'_> {
         }
     }
 
-    fn base_table(&mut self, table: Arc<TableDef>, alias: &str, hints: &[ast::TableIndexHints]) -> Result<Joined> {
+    pub(super) fn base_table(
+        &mut self,
+        table: Arc<TableDef>,
+        alias: &str,
+        hints: &[ast::TableIndexHints],
+    ) -> Result<Joined> {
         let hints = hints.iter().map(|h| index_hint(&table, alias, h)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
@@ -124,11 +129,16 @@ impl Binder<'_> {
         let stored = columns.clone();
         let read = self.columns_as_read(&mut columns);
         self.dependencies.add_table(&table, &columns);
-        let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
+        // What holds the values of a part of a functional index has no name.
+        let named_columns = columns.iter().filter(|(_, i)| !table.columns[*i].is_hidden());
+        let named: Vec<NamedColumn> = named_columns.map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let (database, source) = (Some(table.database.clone()), RelationSource::Table);
         let relation = Relation { database, alias: alias.to_string(), source };
         self.reads.push(TableRead { table: table.id, alias: alias.to_string(), view: None, is_sheltered: false });
-        let from = FromClause::single(relation, named);
+        let mut from = FromClause::single(relation, named);
+        for (column, def) in from.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.is_hidden())) {
+            column.invisible = def.visibility == Visibility::Invisible;
+        }
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match read {
             Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
@@ -355,7 +365,8 @@ fn index_hint(table: &TableDef, alias: &str, hint: &ast::TableIndexHints) -> Res
         return Err(SqlError::syntax(")", 1));
     }
     let find = |name: &ast::Ident| {
-        let position = table.index(&name.value).filter(|i| *i > 0 || table.has_primary_key());
+        let is_known = |i: &usize| (*i > 0 || table.has_primary_key()) && !table.indexes[*i].invisible;
+        let position = table.index(&name.value).filter(is_known);
         position.ok_or_else(|| no_such_index(&name.value, alias))
     };
     let indexes = hint.index_names.iter().map(find).collect::<Result<Vec<_>>>()?;

@@ -21,6 +21,7 @@
 //! ```
 
 mod account;
+mod alter;
 mod column;
 mod cursor;
 mod ddl;

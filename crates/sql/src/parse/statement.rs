@@ -1,7 +1,7 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
 use super::{account, cursor::Cursor, ddl, dml, load, session, show, transaction};
-use crate::{Explain, ExplainFormat, Statement};
+use crate::{Explain, ExplainFormat, Statement, TableName};
 use muster_types::{Result, SqlError};
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
@@ -25,6 +25,16 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
         }
         "ANALYZE" => analyze(c),
         "CHECK" => check(c),
+        "OPTIMIZE" => Ok(Statement::OptimizeTable(maintained(c)?)),
+        "REPAIR" => {
+            let names = maintained(c)?;
+            while c.accept_any(&["QUICK", "EXTENDED", "USE_FRM"]).is_some() {}
+            Ok(Statement::RepairTable(names))
+        }
+        "CHECKSUM" => {
+            let names = maintained(c)?;
+            Ok(Statement::ChecksumTable { names, quick: c.accept_any(&["QUICK", "EXTENDED"]) == Some("QUICK") })
+        }
         "LOAD" => load::load_data(c),
         "SET" => session::set(c),
         "SHOW" => show::show(c),
@@ -54,9 +64,10 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Shutdown)
         }
-        "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "REPAIR" | "CHECKSUM" | "IMPORT" | "INSTALL" | "UNINSTALL"
-        | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET"
-        | "HELP" | "RESTART" => Err(SqlError::unsupported(first)),
+        "CALL" | "HANDLER" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE"
+        | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => {
+            Err(SqlError::unsupported(first))
+        }
         _ => Err(c.error()),
     }
 }
@@ -145,6 +156,16 @@ fn check(c: &mut Cursor) -> Result<Statement> {
             return Ok(Statement::CheckTable(tables));
         }
     }
+}
+
+/// The tables of OPTIMIZE, REPAIR and CHECKSUM TABLE.
+fn maintained(c: &mut Cursor) -> Result<Vec<TableName>> {
+    c.advance();
+    c.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+    if c.accept_any(&["TABLE", "TABLES"]).is_none() {
+        return Err(c.error());
+    }
+    c.list(|c| c.table_name())
 }
 
 fn analyze(c: &mut Cursor) -> Result<Statement> {

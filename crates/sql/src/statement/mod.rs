@@ -1,6 +1,7 @@
 //! The contents of one statement, before any name is looked up.
 
 mod account;
+mod alter;
 mod ddl;
 mod dml;
 mod query;
@@ -9,6 +10,7 @@ mod show;
 mod transaction;
 
 pub use account::*;
+pub use alter::*;
 pub use ddl::*;
 pub use dml::*;
 pub use query::*;
@@ -46,11 +48,8 @@ pub enum Statement {
     CreateTable(Box<CreateTable>),
     CreateTableSelect(Box<CreateTableSelect>),
     CreateIndex(CreateIndex),
-    DropIndex {
-        name: String,
-        table: TableName,
-    },
-    AlterTable(AlterTable),
+    DropIndex(DropIndex),
+    AlterTable(Box<AlterTable>),
     DropTable {
         names: Vec<TableName>,
         if_exists: bool,
@@ -64,6 +63,13 @@ pub enum Statement {
     },
     AnalyzeTable(Vec<TableName>),
     CheckTable(Vec<TableName>),
+    OptimizeTable(Vec<TableName>),
+    RepairTable(Vec<TableName>),
+    ChecksumTable {
+        names: Vec<TableName>,
+        /// QUICK, whose checksum only engines have that keep one.
+        quick: bool,
+    },
     LoadData(Box<LoadData>),
 
     Set(Vec<SetItem>),

@@ -214,25 +214,24 @@ fn sql_type(ty: Ty) -> SqlType {
 
 pub(super) fn tables() -> &'static [Arc<TableDef>] {
     static DEFINED: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
-        let column = |(name, ty): &(&str, Ty)| ColumnDef {
-            name: name.trim_end_matches('?').into(),
-            ty: sql_type(*ty),
-            nullable: name.ends_with('?'),
-            default: None,
-            auto_increment: false,
-            display_width: None,
-            digits: None,
-            comment: String::new(),
-        };
+        let column =
+            |(name, ty): &(&str, Ty)| ColumnDef::plain(name.trim_end_matches('?'), sql_type(*ty), name.ends_with('?'));
         let table = |(i, (schema, (name, columns))): (usize, (&str, &(&str, Columns)))| {
             Arc::new(TableDef {
                 id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64),
                 database: schema.into(),
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
-                indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
+                indexes: vec![IndexDef {
+                    id: 0,
+                    name: "PRIMARY".into(),
+                    parts: Vec::new(),
+                    unique: true,
+                    invisible: false,
+                }],
                 collation: Collation::SYSTEM,
                 comment: String::new(),
+                checks: Vec::new(),
             })
         };
         let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));

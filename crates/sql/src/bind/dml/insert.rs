@@ -18,7 +18,7 @@ use crate::{
         scope::{Clause, FromClause, Names, Relation, Scope},
     },
 };
-use muster_algebra::{ColId, Expr, Rel};
+use muster_algebra::{ColId, Expr, Rel, TableDef};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,8 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     binder.changes_strictly = !insert.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &insert.written.items);
-    let (row, given) = binder.destination(insert, &names)?;
+    let (mut row, given) = binder.destination(insert, &names)?;
+    row.target.rules = binder.row_rules(&row.target.table, &row.target.columns)?;
     let mut subqueries = Subqueries::default();
     let mut query = None;
     let mut source = RowSource::Rows(NewRows::default());
@@ -86,6 +87,7 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     if let InsertSource::Query(_) = insert.source {
         source = RowSource::Query(Box::new(bound));
     }
+    refuse_generated(&row.target.table, &given, &source)?;
     let (replace, ignore) = (insert.replace, insert.ignore);
     Ok(BoundInsert { target: row.target, replace, ignore, given, source, on_duplicate, surroundings })
 }
@@ -131,7 +133,8 @@ impl Binder<'_> {
                         format!("Can not insert into join view '{}.{}' without fields list", view.database, view.name);
                     return Err(SqlError::new(ErrorCode::ViewNoInsertFieldList, message));
                 }
-                joined.from.columns.iter().map(|c| (c.id, c.name.clone())).collect()
+                let shown = joined.from.columns.iter().filter(|c| !c.invisible);
+                shown.map(|c| (c.id, c.name.clone())).collect()
             }
         };
         let destination = self.destination_table(joined, &columns)?;
@@ -339,8 +342,9 @@ impl Binder<'_> {
             assignments.push(Assignment { target: 0, column, value });
         }
         self.inserted_row = None;
+        let rules = self.row_rules(&old.target.table, &old.target.columns)?;
         let (old, check) = (old.target.columns, old.target.check);
-        Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check })
+        Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check, rules })
     }
 
     /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one
@@ -392,6 +396,32 @@ impl Binder<'_> {
         };
         Ok(FromClause::single(Relation::derived(&alias.name), columns))
     }
+}
+
+/// Error 3105 for a generated column that is given another value than DEFAULT.
+fn refuse_generated(table: &TableDef, given: &[usize], source: &RowSource) -> Result<()> {
+    for (at, column) in given.iter().enumerate() {
+        let column = &table.columns[*column];
+        if column.generated.is_none() {
+            continue;
+        }
+        let is_given = match source {
+            RowSource::Rows(rows) => {
+                rows.values.iter().skip(at).step_by(given.len()).any(|value| *value != NewValue::Default)
+            }
+            RowSource::Query(_) => true,
+        };
+        if is_given {
+            return Err(generated_value_given(&column.name, &table.name));
+        }
+    }
+    Ok(())
+}
+
+/// Error 3105.
+pub(super) fn generated_value_given(column: &str, table: &str) -> SqlError {
+    let message = format!("The value specified for generated column '{column}' in table '{table}' is not allowed.");
+    SqlError::new(ErrorCode::GeneratedValueGiven, message)
 }
 
 /// Passes a column of the tables of a query on to its rows. Returns false if there is no single one for each row.
