@@ -5,7 +5,8 @@
 //!   create_table   CREATE TABLE [LIKE]                        create_table.rs
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
-//!   tables         DROP, TRUNCATE, RENAME, ANALYZE TABLE      tables.rs
+//!   tables         DROP, TRUNCATE, RENAME TABLE               tables.rs
+//!   analyze        ANALYZE TABLE                              analyze.rs
 //!   checks         CHECK TABLE                                checks.rs
 //!   indexes        CREATE and DROP INDEX, ALTER TABLE         indexes.rs
 //!   views          CREATE and DROP VIEW                       views.rs
@@ -15,6 +16,7 @@
 //!
 //! All of it blocks (files are made and synced) and runs on a blocking thread.
 
+mod analyze;
 mod checks;
 mod columns;
 mod create_table;
@@ -27,12 +29,13 @@ mod tables;
 mod users;
 mod views;
 
+pub use analyze::analyze;
 pub use checks::check_tables;
 pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use indexes::{alter_table, create_index, drop_index};
-pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
+pub use tables::{drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 

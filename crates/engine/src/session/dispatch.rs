@@ -70,7 +70,7 @@ impl SessionState {
             RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
             CreateView(statement) => done(ddl::create_view(context, statement)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
-            AnalyzeTable(names) => done(ddl::analyze(context, names)),
+            AnalyzeTable(analyze) => done(ddl::analyze(context, analyze)),
             CheckTable(names) => done(ddl::check_tables(context, names)),
             LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 

@@ -56,10 +56,9 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
                 let bound = |i: usize| fields.get(i).and_then(|f| value(f, table.columns[column].ty));
                 let known = ColumnStatistics {
                     distinct: number(2),
-                    null_share: 0.0,
                     min: bound(3),
                     max: bound(4),
-                    changed_share: 0.0,
+                    ..ColumnStatistics::default()
                 };
                 statistics.columns.insert(column, known);
             }
@@ -70,6 +69,7 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
                     height: number(3) as u32,
                     distinct: (4..fields.len()).map(number).collect(),
                     resident_share: 1.0,
+                    clustering: None,
                 };
                 let ty = table.indexes[*index].parts.first().map(|p| table.columns[p.column].ty);
                 statistics.indexes.insert(*index, Index { known, until: Vec::new(), ty });

@@ -62,7 +62,7 @@ pub enum Statement {
         names: Vec<TableName>,
         if_exists: bool,
     },
-    AnalyzeTable(Vec<TableName>),
+    AnalyzeTable(Analyze),
     CheckTable(Vec<TableName>),
     LoadData(Box<LoadData>),
 
@@ -116,6 +116,21 @@ pub enum Statement {
     },
     Grant(Grant),
     Revoke(Grant),
+}
+
+/// ANALYZE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analyze {
+    pub tables: Vec<TableName>,
+    /// `None`: makes the statistics anew.
+    pub histograms: Option<HistogramChange>,
+}
+
+/// What ANALYZE TABLE does with the histograms of some columns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HistogramChange {
+    Update { columns: Vec<String>, buckets: u64 },
+    Drop { columns: Vec<String> },
 }
 
 /// `[database.]name`.
