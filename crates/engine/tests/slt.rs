@@ -189,6 +189,7 @@ files! {
     functions_texts
     grouping
     hints
+    histograms
     indexes
     insert
     insert_select_duplicate

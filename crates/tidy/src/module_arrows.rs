@@ -20,6 +20,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["variables"],
     &["command_counters"],
     &["processes"],
+    &["estimate_errors"],
     &["metadata_locks", "user_locks"],
     &["transaction"],
     &["catalog"],

@@ -7,8 +7,9 @@ use crate::{
     rows::text_column,
     statement::{Done, StatementContext},
 };
+use muster_algebra::IndexDef;
 use muster_sql::{Analyze, HistogramChange, TableName};
-use muster_types::{ErrorCode, Result, SqlType, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 
 /// The lines of the answer about one table.
 struct Report {
@@ -72,28 +73,21 @@ fn change_histograms(
     report.table = format!("{database}.{name}");
     let entry = match context.lock_named(&database, &name, TableUse::Read) {
         Ok(entry) => entry,
+        Err(e) if e.code == ErrorCode::QueryInterrupted => return Err(e),
         Err(e) => {
             report.add("Error", e.message);
-            report.add("status", "Operation failed");
             return Ok(report.lines);
         }
     };
     let (HistogramChange::Update { columns, .. } | HistogramChange::Drop { columns }) = change;
-    let mut wanted = Vec::new();
-    for column in columns {
-        let Some(at) = entry.def.column(column).filter(|at| !wanted.contains(at)) else {
-            let reason = match entry.def.column(column) {
-                Some(_) => format!("The column '{column}' is specified multiple times."),
-                None => format!("The column '{column}' does not exist."),
-            };
-            report.add("Error", reason);
-            continue;
-        };
-        wanted.push(at);
+    let mut names: Vec<&String> = columns.iter().collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    if let Some(twice) = names.windows(2).find(|pair| pair[0].eq_ignore_ascii_case(pair[1])) {
+        return Err(SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{}'", twice[1])));
     }
     match change {
-        HistogramChange::Update { buckets, .. } => update(context, &entry, &wanted, *buckets as usize, &mut report)?,
-        HistogramChange::Drop { .. } => drop_histograms(context, &entry, &wanted, &mut report)?,
+        HistogramChange::Update { buckets, .. } => update(context, &entry, &names, *buckets as usize, &mut report)?,
+        HistogramChange::Drop { .. } => drop_histograms(context, &entry, &names, &mut report)?,
     }
     Ok(report.lines)
 }
@@ -101,32 +95,36 @@ fn change_histograms(
 fn update(
     context: &StatementContext,
     entry: &TableEntry,
-    columns: &[usize],
+    names: &[&String],
     buckets: usize,
     report: &mut Report,
 ) -> Result<()> {
     let def = &entry.def;
-    let mut made = Vec::new();
-    for at in columns {
-        let (name, ty) = (&def.columns[*at].name, def.columns[*at].ty);
-        let is_unique = |index: &muster_algebra::IndexDef| {
-            index.unique && matches!(index.parts.as_slice(), [part] if part.column == *at && part.prefix.is_none())
-        };
-        if def.indexes.iter().any(is_unique) {
-            report.add("Error", format!("The column '{name}' is covered by a single-part unique index."));
-        } else if matches!(ty, SqlType::Null) {
-            report.add("Error", format!("The column '{name}' has an unsupported data type."));
-        } else {
-            made.push(*at);
+    let is_unique = |index: &IndexDef, column: usize| {
+        index.unique && matches!(index.parts.as_slice(), [part] if part.column == column && part.prefix.is_none())
+    };
+    let made: Vec<usize> = names.iter().filter_map(|name| def.column(name)).collect();
+    let made: Vec<usize> =
+        made.into_iter().filter(|at| !def.indexes.iter().any(|index| is_unique(index, *at))).collect();
+    if !made.is_empty() {
+        let stop = || context.check_interrupt().is_err();
+        let updated = context.database.tables().update_histograms(def.id, &made, buckets, &stop);
+        context.check_interrupt()?;
+        updated?;
+    }
+    for name in names {
+        match def.column(name) {
+            None => report.add("Error", format!("The column '{name}' does not exist.")),
+            Some(at) => {
+                let name = &def.columns[at].name;
+                match made.contains(&at) {
+                    true => report.add("status", format!("Histogram statistics created for column '{name}'.")),
+                    false => {
+                        report.add("Error", format!("The column '{name}' is covered by a single-part unique index."));
+                    }
+                }
+            }
         }
-    }
-    if made.is_empty() {
-        return Ok(());
-    }
-    let stop = || context.check_interrupt().is_err();
-    context.database.tables().update_histograms(def.id, &made, buckets, &stop)?;
-    for at in made {
-        report.add("status", format!("Histogram statistics created for column '{}'.", def.columns[at].name));
     }
     Ok(())
 }
@@ -134,13 +132,13 @@ fn update(
 fn drop_histograms(
     context: &StatementContext,
     entry: &TableEntry,
-    columns: &[usize],
+    names: &[&String],
     report: &mut Report,
 ) -> Result<()> {
-    let dropped = context.database.tables().drop_histograms(entry.def.id, columns)?;
-    for at in columns {
-        let name = &entry.def.columns[*at].name;
-        match dropped.contains(at) {
+    let columns: Vec<usize> = names.iter().filter_map(|name| entry.def.column(name)).collect();
+    let dropped = context.database.tables().drop_histograms(entry.def.id, &columns)?;
+    for name in names {
+        match entry.def.column(name).is_some_and(|at| dropped.contains(&at)) {
             true => report.add("status", format!("Histogram statistics removed for column '{name}'.")),
             false => report.add("Error", format!("No histogram statistics found for column '{name}'.")),
         }

@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::TableDef;
 use muster_sql::TableName;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.

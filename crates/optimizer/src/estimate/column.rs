@@ -63,6 +63,16 @@ impl ColumnEstimate {
         intervals.iter().map(|interval| self.interval(interval)).sum::<f64>().min(1.0)
     }
 
+    /// Number of distinct values in these normalised intervals, NULL not counted.
+    pub fn distinct_within(&self, intervals: &[Interval]) -> f64 {
+        let is_point = |interval: &&Interval| self.ty.is_some_and(|ty| interval.as_point(ty).is_some());
+        let (points, ranges): (Vec<&Interval>, Vec<&Interval>) = intervals.iter().partition(is_point);
+        let ranges: Vec<Interval> = ranges.into_iter().cloned().collect();
+        let points = points.into_iter().filter(|point| point.low != Cut::Before(Value::Null)).count() as f64;
+        let share = if ranges.is_empty() { 0.0 } else { self.share(&ranges) };
+        points + self.distinct * (share / self.known_share().max(SMALLEST_SHARE)).min(1.0)
+    }
+
     fn interval(&self, interval: &Interval) -> f64 {
         let is_null = |cut: &Cut| matches!(cut, Cut::Before(Value::Null) | Cut::After(Value::Null));
         if interval.high == Cut::Before(Value::Null) {
@@ -117,7 +127,17 @@ impl ColumnEstimate {
             }
             (None, false) => return self.unknown_range(low, high),
         };
-        (inside + self.beyond(low, high) * self.known_share()).clamp(one_value, self.known_share())
+        let least = if self.histogram.is_some() && self.is_apart(low, high) { SMALLEST_SHARE } else { one_value };
+        (inside + self.beyond(low, high) * self.known_share()).clamp(least.min(self.known_share()), self.known_share())
+    }
+
+    /// Returns true if all values lie below or above a range.
+    fn is_apart(&self, low: Bound<'_>, high: Bound<'_>) -> bool {
+        let (Some((min, max)), Some(ty)) = (&self.range, self.ty) else { return false };
+        let is = |bound: Bound<'_>, of: &Value, wanted| {
+            bound.is_some_and(|(value, _)| order::compare(value, of, ty) == Some(wanted))
+        };
+        is(low, max, Ordering::Greater) || is(high, min, Ordering::Less)
     }
 
     /// Share of the rows in a range of which nothing is known but how many ends it has.

@@ -44,6 +44,8 @@ const NULL_SHARE: f64 = 0.1;
 const SMALLEST_SHARE: f64 = 1e-9;
 /// The values of longer lists are not looked at one by one.
 const LIST_MAX: usize = 1000;
+/// Branches of an OR that are looked at, and conditions on one column that are put together.
+const BRANCHES_MAX: usize = 64;
 /// With fewer rows of a sample that meet a condition nothing is said about others among them.
 const GIVEN_ROWS_MIN: usize = 20;
 
@@ -228,6 +230,9 @@ impl Estimator {
 
     fn share_of(&self, predicates: &[&Expr]) -> f64 {
         let alone = self.independent(predicates);
+        if self.samples.is_empty() {
+            return alone;
+        }
         match self.observe(predicates) {
             Some(observed) => observed.corrected(alone),
             None => alone,
@@ -265,6 +270,9 @@ impl Estimator {
     }
 
     fn observe_all(&self, predicates: &[&Expr]) -> Option<Observed> {
+        if self.samples.is_empty() || !sample::are_answerable(predicates) {
+            return None;
+        }
         let columns = scope::exprs_columns(predicates.iter().copied());
         let mut tables = columns.iter().map(|id| Some(self.columns.get(id)?.sampled?.0));
         let table = tables.next()??;
@@ -291,6 +299,8 @@ impl Estimator {
     fn independent(&self, predicates: &[&Expr]) -> f64 {
         let mut values: BTreeMap<ColId, Vec<Interval>> = BTreeMap::new();
         let mut share = 1.0;
+        // With many conditions on a column, most of them are taken to be independent, too.
+        let mut combined = 0;
         for predicate in predicates {
             let Some((id, found)) = self.intervals(predicate) else {
                 share *= self.one(predicate);
@@ -298,14 +308,38 @@ impl Estimator {
             };
             let ty = self.columns.get(&id).and_then(|column| column.ty);
             match (values.get_mut(&id), ty) {
-                (Some(known), Some(ty)) => *known = intervals::intersection(known, &found, ty),
-                _ => {
+                (Some(known), Some(ty)) if combined < BRANCHES_MAX => {
+                    *known = intervals::intersection(known, &found, ty);
+                    combined += 1;
+                }
+                (Some(_), _) => share *= self.columns.get(&id).map_or(1.0, |column| column.share(&found)),
+                (None, _) => {
                     values.insert(id, found);
                 }
             }
         }
         let of_column = |(id, intervals): (&ColId, &Vec<Interval>)| self.columns.get(id).map(|c| c.share(intervals));
         share * values.iter().filter_map(of_column).product::<f64>()
+    }
+
+    /// Distinct values of a column that conditions on it alone leave.
+    pub fn distinct_within(&self, id: ColId, conditions: &[&Expr]) -> Option<f64> {
+        let column = self.columns.get(&id)?;
+        let conditions = &conditions[..conditions.len().min(BRANCHES_MAX)];
+        let mut within: Option<Vec<Interval>> = None;
+        let mut share = 1.0;
+        for condition in conditions {
+            match (self.intervals(condition), column.ty) {
+                (Some((_, found)), Some(ty)) => {
+                    within = Some(match within {
+                        Some(known) => intervals::intersection(&known, &found, ty),
+                        None => found,
+                    });
+                }
+                _ => share *= self.share_of(&[condition]),
+            }
+        }
+        Some(within.map_or(column.distinct, |within| column.distinct_within(&within)) * share)
     }
 
     /// Share of rows in which no column of an expression is NULL.
@@ -324,9 +358,7 @@ impl Estimator {
             Expr::Literal { value: Value::Bool(b), .. } => f64::from(*b),
             Expr::Literal { value: Value::Null, .. } => 0.0,
             Expr::Logic { op: LogicOp::And, args } => self.share_of(&args.iter().collect::<Vec<_>>()),
-            Expr::Logic { op: LogicOp::Or, args } => {
-                1.0 - args.iter().map(|a| 1.0 - self.share_of(&[a]).clamp(0.0, 1.0)).product::<f64>()
-            }
+            Expr::Logic { op: LogicOp::Or, args } => self.any_of(args),
             // Neither holds for NULL.
             Expr::Not(arg) => (self.known_share(arg) - self.share_of(&[arg])).max(0.0),
             Expr::IsNull { arg, negated } => {
@@ -347,6 +379,14 @@ impl Estimator {
             }
             _ => UNKNOWN_SHARE,
         }
+    }
+
+    /// Share of rows for which one of these holds, at least. Of a long list some stand for all.
+    fn any_of(&self, args: &[Expr]) -> f64 {
+        let asked = args.len().min(BRANCHES_MAX);
+        let branches = (0..asked).map(|i| &args[i * args.len() / asked]);
+        let none: f64 = branches.map(|arg| 1.0 - self.share_of(&[arg]).clamp(0.0, 1.0)).product();
+        1.0 - none.powf(args.len() as f64 / asked.max(1) as f64)
     }
 
     fn comparison(&self, op: CompareOp, left: &Expr, right: &Expr) -> f64 {

@@ -75,6 +75,10 @@ impl Samples {
         Some(self.tables.len() - 1)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
     pub fn sample(&self, table: usize) -> Option<&RowSample> {
         self.tables.get(table).map(|table| &*table.sample)
     }
@@ -96,9 +100,6 @@ impl Samples {
 
     /// The rows for which a condition holds.
     fn rows_where(&self, table: &SampledTable, condition: &Expr) -> Option<Bits> {
-        if !is_answerable(condition) {
-            return None;
-        }
         let ids = scope::expr_columns(condition);
         let columns: Vec<(ColId, usize)> =
             ids.iter().map(|id| Some((*id, table.columns.get(id)?.0))).collect::<Option<_>>()?;
@@ -187,9 +188,19 @@ fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_))
 }
 
+/// Returns true if all conditions have one answer for one row, which does not take long to find.
+pub(super) fn are_answerable(conditions: &[&Expr]) -> bool {
+    conditions.len() <= LIST_MAX && conditions.iter().all(|condition| is_answerable(condition))
+}
+
 /// Returns true if the condition has one answer for one row, which does not take long to find.
 fn is_answerable(condition: &Expr) -> bool {
-    let mut answerable = condition.is_movable() && !condition.has_subquery();
+    let is_long =
+        matches!(condition, Expr::InList { list: args, .. } | Expr::Logic { args, .. } if args.len() > LIST_MAX);
+    let mut answerable = !is_long && condition.is_movable() && !condition.has_subquery();
+    if !answerable {
+        return false;
+    }
     condition.visit(&mut |e| match e {
         Expr::Parameter { .. } => answerable = false,
         Expr::InList { list, .. } => answerable &= list.len() <= LIST_MAX,

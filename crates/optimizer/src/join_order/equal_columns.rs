@@ -33,7 +33,7 @@ pub fn class_share<'m>(members: impl Iterator<Item = &'m Member>) -> f64 {
 }
 
 /// The conditions on a unit's own columns, if it is a table.
-fn own_predicates(unit: &Unit) -> &[Expr] {
+pub fn own_predicates(unit: &Unit) -> &[Expr] {
     match &unit.rel {
         Rel::Filter { input, predicates } if matches!(**input, Rel::Get { .. }) => predicates,
         _ => &[],

@@ -1,7 +1,7 @@
 //! Rows and costs of joins over a query graph, for the enumerator.
 
 use super::enumerator::JoinModel;
-use super::equal_columns::{Member, class_share, known_share, skews};
+use super::equal_columns::{Member, class_share, known_share, own_predicates, skews};
 use super::graph::{Graph, Predicate, Role, Unit, Units};
 use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
@@ -306,21 +306,12 @@ impl JoinModel for Model<'_> {
 /// Distinct values of a join column in a unit. Conditions on the column itself leave fewer; others are assumed to
 /// leave the relation between the two sides as it is.
 fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, rows: f64) -> f64 {
-    let Some(base) = estimator.column(id) else { return rows.max(1.0) };
-    let mut distinct = base.distinct;
-    if let Rel::Filter { input, predicates } = &graph.units[unit].rel
-        && matches!(**input, Rel::Get { .. })
-    {
-        let own: Vec<Expr> = predicates
-            .iter()
-            .filter(|p| {
-                let columns = scope::expr_columns(p);
-                columns.len() == 1 && columns.contains(&id) && !p.has_subquery()
-            })
-            .cloned()
-            .collect();
-        distinct *= estimator.selectivity(&own);
-    }
+    let is_own = |p: &&Expr| {
+        let columns = scope::expr_columns(p);
+        columns.len() == 1 && columns.contains(&id) && !p.has_subquery()
+    };
+    let own: Vec<&Expr> = own_predicates(&graph.units[unit]).iter().filter(is_own).collect();
+    let distinct = estimator.distinct_within(id, &own).unwrap_or(rows);
     distinct.max(1.0)
 }
 

@@ -9,7 +9,7 @@ use muster_algebra::{CompareOp, Expr, JoinKind};
 /// Share of rows for which a further condition of a semi or anti join holds for some partner.
 const RESIDUAL_SHARE: f64 = 0.8;
 /// Share of rows that are taken to find no partner at least: numbers of distinct values are no more exact than this.
-const LONELY_SHARE_MIN: f64 = 0.005;
+const LONELY_SHARE_MIN: f64 = 0.001;
 
 /// What a dependent unit's join does to the rows that it is joined to.
 struct Partners {

@@ -40,7 +40,7 @@ impl Identity {
 }
 
 /// Reads a column of all rows. `distinct`: values that it has, about; `stop` is asked now and then. `None` if the table
-/// has no rows. Errors: reading pages; `Interrupted` after `stop` has said so.
+/// has no such column. Errors: reading pages; `Interrupted` after `stop` has said so.
 pub fn histogram(
     table: &Arc<Table>,
     column: usize,
@@ -73,12 +73,11 @@ pub fn histogram(
             }
         }
     }
-    let found = Histogram::new(ty, &in_order(counts.into_values().collect(), ty), nulls, buckets);
-    Ok(found.map(|found| {
-        let specified = Some(buckets);
-        let all = Histogram { sampling_rate: rate, specified, ..found };
-        if rate < 1.0 { all.with_distinct(distinct, row_number as f64 * rate) } else { all }
-    }))
+    let specified = Some(buckets);
+    let empty = Histogram { ty, buckets: Vec::new(), null_share: 0.0, sampling_rate: 1.0, specified, updated: 0 };
+    let found = Histogram::new(ty, &in_order(counts.into_values().collect(), ty), nulls, buckets).unwrap_or(empty);
+    let all = Histogram { sampling_rate: rate, specified, ..found };
+    Ok(Some(if rate < 1.0 { all.with_distinct(distinct, row_number as f64 * rate) } else { all }))
 }
 
 /// Values ascending; those that are equal under a collation are one.
