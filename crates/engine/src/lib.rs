@@ -11,6 +11,7 @@
 //!   tables              open tables: files, locks                   tables/
 //!   transaction         the transaction of a session                transaction.rs
 //!   metadata_locks      locks of whole tables                       metadata_locks.rs
+//!   estimate_errors     where estimates of rows were far off               estimate_errors.rs
 //!   user_locks          locks by name (GET_LOCK)                    user_locks.rs
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
@@ -37,6 +38,7 @@ mod command_counters;
 pub mod database;
 mod ddl;
 mod dml;
+mod estimate_errors;
 pub mod infile;
 mod loading;
 mod metadata_locks;

@@ -195,6 +195,7 @@ files! {
     generated_columns
     grouping
     hints
+    histograms
     indexes
     insert
     insert_select_duplicate

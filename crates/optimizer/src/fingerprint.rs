@@ -98,7 +98,15 @@ fn add_expr(expr: &Expr, hasher: &mut WordHasher) {
     discriminant(expr).hash(hasher);
     match expr {
         Expr::Column(id) => id.hash(hasher),
-        Expr::Literal { value, .. } => add_value(value, hasher),
+        Expr::Literal { value, ty } => {
+            add_value(value, hasher);
+            ty.hash(hasher);
+        }
+        Expr::Cast { ty, .. } => ty.hash(hasher),
+        Expr::IsNull { negated, .. } | Expr::InList { negated, .. } => negated.hash(hasher),
+        Expr::IsTruth { truth, negated, .. } => (truth, negated).hash(hasher),
+        Expr::Like { escape, negated, .. } => (escape, negated).hash(hasher),
+        Expr::Case { branches, .. } => branches.len().hash(hasher),
         Expr::Compare { op, .. } => op.hash(hasher),
         Expr::Logic { op, .. } => op.hash(hasher),
         Expr::Arithmetic { op, .. } => op.hash(hasher),

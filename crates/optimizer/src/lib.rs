@@ -3,8 +3,9 @@
 //! ```text
 //!   Rel  ->  rewrite/      passes that keep the meaning: subqueries to joins, conditions down, ...
 //!        ->  plan/         one physical node for each logical one
-//!              join_order/   regions of joins: query graph, enumerator, cardinality
-//!              access_path   base tables: index, key ranges, order        (ranges, literal, index_shape)
+//!              join_order/   regions of joins: query graph, enumerator
+//!              access_path   base tables: index, key ranges, order        (ranges, intervals, literal, index_shape)
+//!              estimate/     how many rows
 //!              cost          what each choice costs
 //!        ->  physical/     what the plan that runs has besides: partitions, exchanges, partial aggregation, numbers
 //!        ->  Plan
@@ -16,9 +17,11 @@
 pub mod access_path;
 mod copy;
 pub mod cost;
+pub mod estimate;
 mod fingerprint;
 mod index_shape;
 pub mod interrupt;
+mod intervals;
 pub mod join_order;
 mod literal;
 mod locking;

@@ -12,7 +12,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/explain/src/traditional.rs", "values", 74),
     ("crates/explain/src/traditional.rs", "collect", 77),
     ("crates/explain/src/tree.rs", "operator", 91),
-    ("crates/optimizer/src/access_path/mod.rs", "choose", 79),
+    ("crates/optimizer/src/access_path/mod.rs", "choose", 76),
     ("crates/optimizer/src/join_order/enumerator.rs", "search", 87),
     ("crates/optimizer/src/plan/validate.rs", "check", 148),
     ("crates/optimizer/src/rewrite/projection_merging.rs", "merge", 89),

@@ -6,7 +6,8 @@
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
 //!   expressions    CHECKs, generated columns, defaults       expressions.rs
-//!   tables         DROP, TRUNCATE, RENAME, ANALYZE TABLE      tables.rs
+//!   tables         DROP, TRUNCATE, RENAME TABLE               tables.rs
+//!   analyze        ANALYZE TABLE                              analyze.rs
 //!   checks         CHECK TABLE                                checks.rs
 //!   maintenance    REPAIR and CHECKSUM TABLE                  maintenance.rs
 //!   views          CREATE, ALTER and DROP VIEW                views.rs
@@ -16,6 +17,7 @@
 //!
 //! All of it blocks (files are made and synced) and runs on a blocking thread.
 
+mod analyze;
 mod checks;
 pub mod columns;
 pub mod create_table;
@@ -29,12 +31,13 @@ mod tables;
 mod users;
 mod views;
 
+pub use analyze::analyze;
 pub use checks::check_tables;
 pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use maintenance::{checksum_tables, repair_tables};
-pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
+pub use tables::{drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 

@@ -1,16 +1,15 @@
-//! DROP, TRUNCATE, RENAME and ANALYZE TABLE.
+//! DROP, TRUNCATE and RENAME TABLE.
 
 use super::{check_not_virtual, check_table_name, expressions::renamed_checks};
 use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry, ViewEntry},
     metadata_locks::TableUse,
-    rows::text_column,
     statement::{Done, StatementContext},
 };
 use muster_algebra::{TableDef, ViewDef};
 use muster_sql::TableName;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
@@ -125,31 +124,4 @@ fn rename_view(next: &mut Snapshot, view: &ViewEntry, from: &(String, String), t
     let def = ViewDef { name: to.1.clone(), ..ViewDef::clone(&view.def) };
     schema.views.insert(to.1.clone(), Arc::new(ViewEntry { def: Arc::new(def), ..view.clone() }));
     Ok(())
-}
-
-/// Makes statistics anew where rows have changed since they were made.
-pub fn analyze(context: &StatementContext, names: &[TableName]) -> Result<Done> {
-    let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
-    let mut rows = Vec::new();
-    for name in names {
-        let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
-        let full = format!("{database}.{name}");
-        let mut line = |kind: &str, message: String| {
-            rows.push([full.clone(), "analyze".into(), kind.into(), message].map(Value::Text).to_vec());
-        };
-        let analyze = |context: &StatementContext| {
-            let entry = context.lock_named(&database, &name, TableUse::Read)?;
-            context.database.tables().analyze(entry.def.id)
-        };
-        match analyze(context) {
-            Ok(()) => line("status", "OK".into()),
-            Err(e) if e.code == ErrorCode::QueryInterrupted => return Err(e),
-            Err(e) => {
-                line("Error", e.message);
-                line("status", "Operation failed".into());
-            }
-        }
-    }
-    Ok(Done::result(columns.iter().map(|(name, length)| text_column(name, *length)).collect(), rows))
 }

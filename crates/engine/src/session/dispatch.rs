@@ -24,7 +24,7 @@ fn evaluate_all(context: &Arc<StatementContext>, exprs: &[ScalarExpr], parameter
 /// Runs a statement that maintains tables.
 fn maintain(context: &Arc<StatementContext>, statement: &Statement) -> Result<Done> {
     match statement {
-        Statement::AnalyzeTable(names) => ddl::analyze(context, names),
+        Statement::AnalyzeTable(analyze) => ddl::analyze(context, analyze),
         Statement::CheckTable(names) => ddl::check_tables(context, names),
         Statement::OptimizeTable(names) => alter::optimize(context, names),
         Statement::RepairTable(names) => ddl::repair_tables(context, names),

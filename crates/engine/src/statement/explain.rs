@@ -1,6 +1,6 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::{StatementContext, query};
+use super::{StatementContext, estimate_notes, query};
 use crate::{
     Outcome,
     rows::{self, text_column},
@@ -91,5 +91,7 @@ fn analyze(
     while let Some(batch) = threads::wait(result.rows.next())? {
         batch?;
     }
-    print(&Analyzed { plan: &plan, columns: &columns, actual: &|node| profile.of(node) })
+    let actual = |node| profile.of(node);
+    estimate_notes::note(context, &plan, &columns, &actual);
+    print(&Analyzed { plan: &plan, columns: &columns, actual: &actual })
 }

@@ -17,6 +17,7 @@
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
 //!   explain           EXPLAIN                                         explain.rs
+//!     estimate_notes  where its estimates are far off                 estimate_notes.rs
 //!   evaluate          the value of an expression outside queries      evaluate.rs
 //! ```
 
@@ -24,6 +25,7 @@ mod admitted;
 mod bind_environment;
 mod context;
 mod diagnostics;
+mod estimate_notes;
 mod evaluate;
 mod execution;
 pub mod explain;

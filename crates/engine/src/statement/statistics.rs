@@ -4,8 +4,14 @@ use super::StatementTables;
 use crate::catalog::TableEntry;
 use muster_algebra::{ColumnStatistics, IndexStatistics, Statistics, TableDef};
 use muster_storage::TableStatistics;
-use muster_types::KeyRange;
+use muster_types::{
+    KeyRange,
+    distribution::{Distribution, RowSample},
+};
 use std::sync::Arc;
+
+/// A sample of which more than this share of the rows has changed says nothing any more.
+const CHANGED_SHARE_MAX: f64 = 0.3;
 
 impl StatementTables {
     /// Share of all tables' rows that the buffer pool has room for.
@@ -25,6 +31,20 @@ impl StatementTables {
     fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
         self.set.statistics(table.id).ok()
     }
+
+    /// How the values of a stored table are spread, unless too many of them have changed since that was found out.
+    fn distribution(&self, table: &TableDef) -> Option<Arc<Distribution>> {
+        let known = self.statistics(table)?.distribution.clone()?;
+        let is_same = table.columns.iter().map(|column| column.ty).eq(known.types.iter().copied());
+        (is_same && self.set.changed_share(table.id) <= CHANGED_SHARE_MAX).then_some(known)
+    }
+
+    /// Rank correlation of an index with the order of the primary key.
+    fn clustering(&self, table: &TableDef, index: usize) -> Option<f64> {
+        let first = table.indexes[index].parts.first()?;
+        let correlation = self.distribution(table)?.correlation(first.column)?;
+        Some(if first.descending { -correlation } else { correlation })
+    }
 }
 
 impl Statistics for StatementTables {
@@ -41,6 +61,7 @@ impl Statistics for StatementTables {
             min: c.min.clone(),
             max: c.max.clone(),
             changed_share: self.set.changed_share(table.id),
+            histogram: self.distribution(table).and_then(|known| known.histogram(column, c.distinct)),
         })
     }
 
@@ -52,12 +73,17 @@ impl Statistics for StatementTables {
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
             resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
+            clustering: self.clustering(table, index),
         })
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
         let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
+    }
+
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        Some(Arc::clone(&self.distribution(table)?.sample))
     }
 
     fn is_readable(&self, table: &TableDef, index: usize) -> bool {

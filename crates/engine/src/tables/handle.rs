@@ -8,7 +8,7 @@ use super::{
 };
 use crate::catalog::TableEntry;
 use muster_storage::{FileId, Store, Table, TableStatistics, load, mutex::Mutex};
-use muster_types::{Result, SqlError, collation::TextTraits};
+use muster_types::{Result, SqlError, collation::TextTraits, distribution::Distribution};
 use parking_lot::RwLock;
 use std::sync::{
     Arc, OnceLock,
@@ -161,9 +161,29 @@ impl Handle {
         }
         let rest = table.changed_rows().saturating_sub(changed_rows);
         let content = Content { statistics, changed_rows: rest, loaded: content.loaded };
-        content.write(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
         table.replace_statistics(content.statistics.clone(), changed_rows);
         *self.content.write() = Some(Arc::new(content));
+        Ok(())
+    }
+
+    /// Changes what is known of how the values are spread: on the disk first, then for all who ask at once. Of a table
+    /// that has no sample one is made.
+    pub fn change_distribution(&self, change: impl FnOnce(&mut Distribution)) -> Result<()> {
+        const LEAVES: usize = 128;
+        if self.content().statistics.distribution.is_none() {
+            self.replace(self.sample(LEAVES)?)?;
+        }
+        let table = self.open(self.companions.store())?;
+        let _known = self.widening.lock();
+        let mut content = Content::clone(&self.content());
+        content.changed_rows = table.changed_rows();
+        let mut distribution = content.statistics.distribution.as_deref().cloned().unwrap_or_default();
+        change(&mut distribution);
+        content.statistics.distribution = Some(Arc::new(distribution.prepared()));
+        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        *self.content.write() = Some(Arc::new(content));
+        *self.fresh.lock() = None;
         Ok(())
     }
 

@@ -141,6 +141,6 @@ impl UnpublishedRows<'_> {
         if let Some(next) = self.auto_increment {
             AutoIncrement::write(companions, self.files[0], next)?;
         }
-        self.content.write(companions, self.files)
+        self.content.write_all(companions, self.files)
     }
 }

@@ -1,11 +1,11 @@
 //! Joining a base table by looking its rows up: which index the join's equalities can be keys of, and what that costs.
 
-use super::cardinality::Estimator;
 use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
 use crate::cost::Tree;
+use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
 use crate::options::Options;

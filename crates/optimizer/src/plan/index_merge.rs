@@ -10,8 +10,8 @@
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
 use crate::cost::CostModel;
+use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
-use crate::join_order::cardinality::table_rows;
 use crate::options::Options;
 use crate::ranges::{Domains, KnownRanges};
 use crate::scope::{self, ColSet};

@@ -11,13 +11,14 @@ mod early_stop;
 mod index_ends;
 mod index_merge;
 mod late_fetch;
+mod long_list;
 mod memo;
 pub mod order;
 mod sharing;
 
 use crate::access_path::{self, Chosen, Request};
+use crate::estimate::Estimator;
 use crate::join_order;
-use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use index_merge::Merged;
@@ -151,7 +152,10 @@ impl<'a> Planner<'a> {
         let mut below = required.clone();
         below.extend(scope::exprs_columns(&above));
         if order.is_empty()
-            && let Some(join) = self.parameters_joined(get, conjuncts)
+            && let Some(join) = match self.parameters_joined(get, conjuncts) {
+                Some(join) => Some(join),
+                None => self.list_joined(get, conjuncts),
+            }
         {
             let plan = join_order::plan_joins(self, &join, &below)?;
             return self.filter(plan, above, required);

@@ -8,6 +8,7 @@ use muster_algebra::{
 };
 use muster_optimizer::{Options, optimize, plan::validate};
 use muster_sql::{BindEnv, Search, SessionValues, Statement};
+use muster_types::distribution::RowSample;
 use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
 use statistics::TableStatistics;
 use std::collections::HashMap;
@@ -266,6 +267,10 @@ impl Statistics for Workload {
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
         self.statistics.get(&table.name)?.indexes.get(&index).map(|i| i.known.clone())
+    }
+
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        Some(self.statistics.get(&table.name)?.distribution.as_ref()?.sample.clone())
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
 use super::{account, cursor::Cursor, ddl, dml, load, session, show, transaction};
-use crate::{Explain, ExplainFormat, Statement, TableName};
-use muster_types::{Result, SqlError};
+use crate::{Analyze, Explain, ExplainFormat, HistogramChange, Statement, TableName};
+use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
@@ -168,6 +168,25 @@ fn maintained(c: &mut Cursor) -> Result<Vec<TableName>> {
     c.list(|c| c.table_name())
 }
 
+/// `WITH n BUCKETS`, 1 to 1024.
+fn histogram_buckets(c: &mut Cursor) -> Result<u64> {
+    const DEFAULT: u64 = 100;
+    const MOST: u64 = 1024;
+    if c.at("USING") {
+        return Err(SqlError::unsupported("ANALYZE TABLE .. UPDATE HISTOGRAM .. USING DATA"));
+    }
+    if !c.accept("WITH") {
+        return Ok(DEFAULT);
+    }
+    let buckets = c.unsigned()?;
+    c.expect("BUCKETS")?;
+    if !(1..=MOST).contains(&buckets) {
+        let message = "Number of buckets value is out of range in 'ANALYZE TABLE'";
+        return Err(SqlError::new(ErrorCode::DataOutOfRange, message));
+    }
+    Ok(buckets)
+}
+
 fn analyze(c: &mut Cursor) -> Result<Statement> {
     c.expect("ANALYZE")?;
     c.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
@@ -175,8 +194,16 @@ fn analyze(c: &mut Cursor) -> Result<Statement> {
         return Err(c.error());
     }
     let tables = c.list(|c| c.table_name())?;
-    if c.at("UPDATE") || c.at("DROP") {
-        return Err(SqlError::unsupported("ANALYZE TABLE .. HISTOGRAM"));
-    }
-    Ok(Statement::AnalyzeTable(tables))
+    let histograms = match c.accept_any(&["UPDATE", "DROP"]) {
+        None => None,
+        Some(change) => {
+            c.expect("HISTOGRAM ON")?;
+            let columns = c.list(|c| c.unreserved())?;
+            Some(match change {
+                "UPDATE" => HistogramChange::Update { columns, buckets: histogram_buckets(c)? },
+                _ => HistogramChange::Drop { columns },
+            })
+        }
+    };
+    Ok(Statement::AnalyzeTable(Analyze { tables, histograms }))
 }

@@ -61,7 +61,7 @@ pub enum Statement {
         names: Vec<TableName>,
         if_exists: bool,
     },
-    AnalyzeTable(Vec<TableName>),
+    AnalyzeTable(Analyze),
     CheckTable(Vec<TableName>),
     OptimizeTable(Vec<TableName>),
     RepairTable(Vec<TableName>),
@@ -122,6 +122,21 @@ pub enum Statement {
     },
     Grant(Grant),
     Revoke(Grant),
+}
+
+/// ANALYZE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analyze {
+    pub tables: Vec<TableName>,
+    /// `None`: makes the statistics anew.
+    pub histograms: Option<HistogramChange>,
+}
+
+/// What ANALYZE TABLE does with the histograms of some columns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HistogramChange {
+    Update { columns: Vec<String>, buckets: u64 },
+    Drop { columns: Vec<String> },
 }
 
 /// `[database.]name`.

@@ -8,7 +8,7 @@
 //! nothing is said.
 
 use super::column_values::Values;
-use super::interval::{Cut, Interval, normalised};
+use super::{Cut, Interval, normalised};
 use muster_algebra::{Collation, SqlType, Value};
 use muster_types::collation::{self, LikePattern};
 use muster_types::prefix_end;

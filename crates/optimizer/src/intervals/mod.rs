@@ -1,10 +1,19 @@
-//! Intervals of one column's values.
+//! Intervals of one column's values, and those that a condition leaves.
+//!
+//! ```text
+//!   Interval, Cut   values between two cuts                  this file
+//!   ColumnValues    the values that a condition is TRUE for  column_values.rs
+//!   Part            the same in one part of a key            part_values.rs
+//! ```
 //!
 //! An interval lies between two cuts, and a cut lies between values: so `<= 5` and `> 5` meet at one cut, and an
 //! interval is empty exactly if its cuts are not in order.
 
-use crate::literal;
+pub mod column_values;
+pub mod part_values;
+
 use muster_algebra::{SqlType, Value};
+use muster_types::order;
 use std::cmp::Ordering;
 
 /// A position in the order of a column's values, NULL below all others. For text, [`Value::Bytes`] is a sort key or the
@@ -47,19 +56,11 @@ impl Interval {
 
 /// Returns true if a value can be in a cut of a column of this type; all others that can compare with it.
 pub fn is_ordered(value: &Value, ty: SqlType) -> bool {
-    literal::compare(value, value, ty).is_some()
+    order::compare(value, value, ty).is_some()
 }
 
 fn compare_values(a: &Value, b: &Value, ty: SqlType) -> Ordering {
-    match (a, b, ty) {
-        (Value::Text(text), Value::Bytes(key), SqlType::Text { collation, .. }) => {
-            collation.sort_key(text).as_slice().cmp(key)
-        }
-        (Value::Bytes(key), Value::Text(text), SqlType::Text { collation, .. }) => {
-            key.as_slice().cmp(&collation.sort_key(text))
-        }
-        _ => literal::compare(a, b, ty).expect("values of one type, each of which compares with itself"),
-    }
+    order::compare(a, b, ty).expect("values of one type, each of which compares with itself")
 }
 
 pub fn compare_cuts(a: &Cut, b: &Cut, ty: SqlType) -> Ordering {
@@ -109,4 +110,20 @@ pub fn complement(intervals: &[Interval]) -> Vec<Interval> {
         result.push(Interval { low, high: Cut::End });
     }
     result
+}
+
+/// The values that are in both of two normalised lists of intervals.
+pub fn intersection(a: &[Interval], b: &[Interval], ty: SqlType) -> Vec<Interval> {
+    let (mut common, mut i, mut j) = (Vec::new(), 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let low = max_cut(x.low.clone(), y.low.clone(), ty);
+        let x_ends_first = compare_cuts(&x.high, &y.high, ty) == Ordering::Less;
+        let high = if x_ends_first { &x.high } else { &y.high };
+        let both = Interval { low, high: high.clone() };
+        if !both.is_empty(ty) {
+            common.push(both);
+        }
+        if x_ends_first { i += 1 } else { j += 1 }
+    }
+    common
 }

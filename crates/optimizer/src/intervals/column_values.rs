@@ -1,7 +1,6 @@
 //! The values of a column for which a condition on it alone is TRUE.
 
-use super::interval::{Cut, Interval, complement, is_ordered, normalised};
-use crate::join_order::cardinality::mirrored;
+use super::{Cut, Interval, complement, is_ordered, normalised};
 use crate::literal::{exact_value, floor_value, is_lossless_cast, literal};
 use muster_algebra::{ColId, CompareOp, Expr, SqlType, Value};
 use muster_types::collation::LikePattern;
@@ -30,7 +29,7 @@ impl ColumnValues {
             Expr::Compare { op, left, right } => {
                 let (column, op, constant) = match bare_column(left, ty_of) {
                     Some(column) => (column, *op, right),
-                    None => (bare_column(right, ty_of)?, mirrored(*op), left),
+                    None => (bare_column(right, ty_of)?, op.mirrored(), left),
                 };
                 column.intervals(compared(op, constant, column.ty)?)
             }
