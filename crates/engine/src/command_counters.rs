@@ -134,7 +134,9 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::RenameTable(_) => "rename_table",
         Statement::CreateView(_) => "create_view",
         Statement::DropView { .. } => "drop_view",
-        Statement::AnalyzeTable(_) => "analyze",
+        Statement::AnalyzeTable(_) | Statement::ExportStatistics { .. } | Statement::ImportStatistics { .. } => {
+            "analyze"
+        }
         Statement::CheckTable(_) => "check",
         Statement::LoadData(_) => "load",
         Statement::Set(_) | Statement::SetPassword { .. } => "set_option",

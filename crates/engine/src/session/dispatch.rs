@@ -7,12 +7,18 @@ use crate::{
     statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
-use muster_sql::{Explain, Statement};
+use muster_sql::{Explain, ScalarExpr, Statement};
 use muster_types::{ErrorCode, Result, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
     done?.outcome()
+}
+
+/// DO: the values are thrown away.
+fn evaluate_all(context: &Arc<StatementContext>, exprs: &[ScalarExpr], parameters: &[Value]) -> Result<Done> {
+    exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop))?;
+    Ok(Done { last_insert_id: context.process.said_insert_id().unwrap_or(0), ..Done::default() })
 }
 
 impl SessionState {
@@ -71,17 +77,14 @@ impl SessionState {
             CreateView(statement) => done(ddl::create_view(context, statement)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
             AnalyzeTable(analyze) => done(ddl::analyze(context, analyze)),
+            ExportStatistics { tables, path } => done(loading::export_statistics(context, tables, path)),
+            ImportStatistics { path } => done(loading::import_statistics(context, path)),
             CheckTable(names) => done(ddl::check_tables(context, names)),
             LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
-            Do(exprs) => {
-                done(exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop)).map(|()| Done {
-                    last_insert_id: context.process.said_insert_id().unwrap_or(0),
-                    ..Done::default()
-                }))
-            }
+            Do(exprs) => done(evaluate_all(context, exprs, parameters)),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),

@@ -39,6 +39,7 @@ fn effect(statement: &Statement) -> Effect {
         CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
         Grant(_) | Revoke(_) => Effect::Defines,
         AnalyzeTable(_) | CheckTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
+        ExportStatistics { .. } | ImportStatistics { .. } => Effect::Commits,
         _ => Effect::None,
     }
 }

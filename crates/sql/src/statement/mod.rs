@@ -64,6 +64,15 @@ pub enum Statement {
     },
     AnalyzeTable(Analyze),
     CheckTable(Vec<TableName>),
+    /// `EXPORT STATISTICS FOR TABLE t, .. INTO 'file'`.
+    ExportStatistics {
+        tables: Vec<TableName>,
+        path: String,
+    },
+    /// `IMPORT STATISTICS FROM 'file'`.
+    ImportStatistics {
+        path: String,
+    },
     LoadData(Box<LoadData>),
 
     Set(Vec<SetItem>),
