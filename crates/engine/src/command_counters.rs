@@ -138,7 +138,9 @@ fn name_of(statement: &Statement) -> &'static str {
         // MySQL counts an ALTER VIEW as a view that is made.
         Statement::CreateView(_) => "create_view",
         Statement::DropView { .. } => "drop_view",
-        Statement::AnalyzeTable(_) => "analyze",
+        Statement::AnalyzeTable(_) | Statement::ExportStatistics { .. } | Statement::ImportStatistics { .. } => {
+            "analyze"
+        }
         Statement::CheckTable(_) => "check",
         Statement::OptimizeTable(_) => "optimize",
         Statement::RepairTable(_) => "repair",

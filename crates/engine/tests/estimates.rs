@@ -172,3 +172,55 @@ async fn estimates_that_are_far_off_are_told() {
     assert!(kept[0][0].starts_with("EXPLAIN ANALYZE SELECT `t` . `name`") && kept[0][1].contains("join"), "{kept:?}");
     assert_eq!((kept[0][3].as_str(), kept[0][4].as_str()), ("1", "2"));
 }
+
+/// Plans can be looked into where the data are not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statistics_are_exported_and_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, mut session) = start(directory.path()).await;
+    run(&mut session, "ANALYZE TABLE t UPDATE HISTOGRAM ON k; ANALYZE TABLE t").await;
+    let queries = [
+        "SELECT c FROM t WHERE status = 'open' AND c > id",
+        "SELECT c FROM t WHERE k = 7 AND name LIKE '%special%'",
+        "SELECT a.c FROM t a JOIN t b ON a.k = b.k WHERE a.few = 5",
+    ];
+    let tree = async |session: &mut Session, sql: &str| {
+        let tree = rows(session, &format!("EXPLAIN FORMAT=TREE {sql}")).await.remove(0).remove(0);
+        let number_of_rows = |line: &str| number(line, "rows=");
+        tree.lines().filter(|line| line.contains("rows=")).map(number_of_rows).collect::<Vec<_>>()
+    };
+    let mut wanted = Vec::new();
+    for sql in queries {
+        wanted.push(tree(&mut session, sql).await);
+    }
+    run(&mut session, "EXPORT STATISTICS FOR TABLE t INTO 'here.json'").await;
+    let again = try_rows(&mut session, "EXPORT STATISTICS FOR TABLE t INTO 'here.json'").await;
+    assert!(again.unwrap_err().to_string().contains("1086"));
+    let outside = try_rows(&mut session, "EXPORT STATISTICS FOR TABLE t INTO '../here.json'").await;
+    assert!(outside.unwrap_err().to_string().contains("1290"));
+    run(&mut session, "DELETE FROM t").await;
+    run(&mut session, "IMPORT STATISTICS FROM 'here.json'").await;
+    for (sql, wanted) in queries.iter().zip(&wanted) {
+        let found = tree(&mut session, sql).await;
+        let close = |a: f64, b: f64| (a.max(1.0) / b.max(1.0)).max(b.max(1.0) / a.max(1.0)) < 2.0;
+        // Without the rows there are no dives, so that the figures are near, not the same.
+        assert!(close(*found.last().unwrap(), *wanted.last().unwrap()), "{sql}: {found:?}, not {wanted:?}");
+    }
+    let file = database.import_dir().join("here.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (from, to, reason) in [
+        ("\"rows\": 20000", "\"rows\": x", "line"),
+        ("\"name\":\"status\"", "\"name\":\"state\"", "column state"),
+        ("\"muster_statistics\": 1", "\"muster_statistics\": 9", "format 9"),
+        ("\"histograms\": {\n\"k\"", "\"histograms\": {\n\"nope\"", "column nope"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let error = try_rows(&mut session, "IMPORT STATISTICS FROM 'here.json'").await.unwrap_err().to_string();
+        assert!(error.contains(reason), "{error} does not say {reason}");
+    }
+    // They count until the table is looked at.
+    run(&mut session, "ANALYZE TABLE t").await;
+    let empty = tree(&mut session, "SELECT c FROM t WHERE status = 'open'").await;
+    assert!(empty.iter().all(|rows| *rows <= 1.0), "{empty:?}");
+}

@@ -1,6 +1,6 @@
 //! LOAD DATA [LOCAL] INFILE.
 
-use super::{RowSource, load_into, target};
+use super::{RowSource, load_into, server_file, target};
 use crate::{
     LocalFiles,
     accounts::Privilege,
@@ -17,12 +17,7 @@ use muster_formats::{
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::DuplicatePolicy;
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit_default};
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io::Read, sync::Arc};
 
 pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
     let entry = target(context, &context.database.tables().current(), &statement.table)?;
@@ -37,7 +32,7 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
         }
         local_files.open(&statement.path)?
     } else {
-        Box::new(server_file(context, &statement.path)?)
+        Box::new(server_file::open(context, &statement.path)?)
     };
     let duplicates = match statement.on_duplicate {
         OnDuplicate::Replace => DuplicatePolicy::Replace,
@@ -212,36 +207,5 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
         file_name: statement.path.clone(),
         strict: context.is_strict() && !ignores,
         threads: context.database.options().threads,
-    })
-}
-
-/// A file of the server: only with the FILE privilege, and only below `secure_file_priv`.
-fn server_file(context: &StatementContext, path: &str) -> Result<File> {
-    if !context.rights.global().has(Privilege::File) {
-        return Err(context.rights.denied());
-    }
-    let allowed = context.database.import_dir();
-    let wanted = if Path::new(path).is_absolute() { PathBuf::from(path) } else { allowed.join(path) };
-    let outside = || {
-        let message =
-            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
-        SqlError::new(ErrorCode::ReadOnly, message)
-    };
-    // Links are followed before the comparison, so that none leads out. Whether a file elsewhere exists is not told.
-    let root = allowed.canonicalize().map_err(|_| outside())?;
-    let real = match wanted.canonicalize() {
-        Ok(real) => real,
-        Err(e) if wanted.parent().and_then(|p| p.canonicalize().ok()).is_some_and(|p| p.starts_with(&root)) => {
-            let message = format!("File '{path}' not found (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
-            return Err(SqlError::new(ErrorCode::FileNotFound, message));
-        }
-        Err(_) => return Err(outside()),
-    };
-    if !real.starts_with(&root) {
-        return Err(outside());
-    }
-    File::open(&real).map_err(|e| {
-        let message = format!("Can't get stat of '{path}' (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
-        SqlError::new(ErrorCode::CantReadFile, message)
     })
 }

@@ -91,6 +91,8 @@ impl SessionState {
             AnalyzeTable(_) | CheckTable(_) | OptimizeTable(_) | RepairTable(_) | ChecksumTable { .. } => {
                 done(maintain(context, statement))
             }
+            ExportStatistics { tables, path } => done(loading::export_statistics(context, tables, path)),
+            ImportStatistics { path } => done(loading::import_statistics(context, path)),
             LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),

@@ -37,6 +37,7 @@ fn effect(statement: &Statement) -> Effect {
         Grant(_) | Revoke(_) => Effect::Defines,
         AnalyzeTable(_) | CheckTable(_) | RepairTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
         OptimizeTable(_) => Effect::Defines,
+        ExportStatistics { .. } | ImportStatistics { .. } => Effect::Commits,
         _ => Effect::None,
     }
 }

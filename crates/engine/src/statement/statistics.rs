@@ -29,14 +29,22 @@ impl StatementTables {
 
     /// Statistics of a stored table.
     fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
-        self.set.statistics(table.id).ok()
+        self.set.known_statistics(table.id).ok()
+    }
+
+    /// Share of a table's rows that are not in its statistics.
+    fn changed_share(&self, table: &TableDef) -> f64 {
+        match self.set.imported_statistics(table.id) {
+            Some(_) => 0.0,
+            None => self.set.changed_share(table.id),
+        }
     }
 
     /// How the values of a stored table are spread, unless too many of them have changed since that was found out.
     fn distribution(&self, table: &TableDef) -> Option<Arc<Distribution>> {
         let known = self.statistics(table)?.distribution.clone()?;
         let is_same = table.columns.iter().map(|column| column.ty).eq(known.types.iter().copied());
-        (is_same && self.set.changed_share(table.id) <= CHANGED_SHARE_MAX).then_some(known)
+        (is_same && self.changed_share(table) <= CHANGED_SHARE_MAX).then_some(known)
     }
 
     /// Rank correlation of an index with the order of the primary key.
@@ -49,6 +57,9 @@ impl StatementTables {
 
 impl Statistics for StatementTables {
     fn row_count(&self, table: &TableDef) -> Option<f64> {
+        if let Some(imported) = self.set.imported_statistics(table.id) {
+            return Some(imported.rows as f64);
+        }
         self.set.row_count(table.id).ok().map(|rows| rows as f64)
     }
 
@@ -60,7 +71,7 @@ impl Statistics for StatementTables {
             null_share: if statistics.rows == 0 { 0.0 } else { c.null_count as f64 / statistics.rows as f64 },
             min: c.min.clone(),
             max: c.max.clone(),
-            changed_share: self.set.changed_share(table.id),
+            changed_share: self.changed_share(table),
             histogram: self.distribution(table).and_then(|known| known.histogram(column, c.distinct)),
         })
     }
@@ -78,6 +89,10 @@ impl Statistics for StatementTables {
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+        // The rows may be others than those that the statistics are of.
+        if self.set.imported_statistics(table.id).is_some() {
+            return None;
+        }
         let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
     }

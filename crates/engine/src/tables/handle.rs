@@ -37,6 +37,8 @@ pub struct Handle {
     content: RwLock<Option<Arc<Content>>>,
     /// Statistics for as many rows as there were a short time ago, and what they were made of.
     fresh: Mutex<Option<(Arc<Content>, Arc<TableStatistics>)>>,
+    /// Statistics that a file has brought.
+    imported: RwLock<Option<Arc<TableStatistics>>>,
     /// Rows that had changed since the statistics were made when the table was another handle's.
     changed_before: u64,
     /// Held by who changes what is known of the rows. It counts how often that was done.
@@ -63,6 +65,7 @@ impl Handle {
             companions: companions.clone(),
             content: RwLock::default(),
             fresh: Mutex::default(),
+            imported: RwLock::default(),
             changed_before: 0,
             widening: Mutex::default(),
             auto_increment: Arc::default(),
@@ -105,6 +108,20 @@ impl Handle {
             None => content.statistics.clone(),
         };
         known.insert((content, Arc::new(statistics))).1.clone()
+    }
+
+    /// Statistics that a file has brought, which count in place of the table's own.
+    pub fn imported(&self) -> Option<Arc<TableStatistics>> {
+        self.imported.read().clone()
+    }
+
+    /// Has other statistics count in place of the table's own; `None`: those count again. Returns true if that changes
+    /// anything.
+    pub fn import(&self, statistics: Option<TableStatistics>) -> bool {
+        let mut imported = self.imported.write();
+        let changes = statistics.is_some() || imported.is_some();
+        *imported = statistics.map(Arc::new);
+        changes
     }
 
     fn table(&self) -> Option<Arc<Table>> {

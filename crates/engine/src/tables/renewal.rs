@@ -9,7 +9,7 @@ use super::{Handle, Tables};
 use crate::metadata_locks::{MetadataLocks, Owner, TableUse, Until};
 use muster_algebra::TableId;
 use muster_storage::{
-    load,
+    TableStatistics, load,
     mutex::{Condvar, Mutex},
 };
 use muster_types::{Result, distribution::Histogram};
@@ -41,10 +41,26 @@ impl Tables {
     pub fn analyze(&self, id: TableId) -> Result<()> {
         let handle = self.current().handle(id)?.clone();
         handle.open(self.store())?;
-        if handle.is_behind() {
+        let had_others = handle.import(None);
+        let is_behind = handle.is_behind();
+        if is_behind {
             handle.replace(handle.sample(LEAVES_OF_ANALYZE)?)?;
+        }
+        if had_others || is_behind {
             self.begin_next();
         }
+        Ok(())
+    }
+
+    /// Has statistics from elsewhere count in place of tables' own. The caller has locked the tables.
+    pub fn import_statistics(&self, statistics: Vec<(TableId, TableStatistics)>) -> Result<()> {
+        let current = self.current();
+        let handles: Vec<_> =
+            statistics.iter().map(|(id, _)| Ok(current.handle(*id)?.clone())).collect::<Result<_>>()?;
+        for (handle, (_, statistics)) in handles.into_iter().zip(statistics) {
+            handle.import(Some(statistics));
+        }
+        self.begin_next();
         Ok(())
     }
 

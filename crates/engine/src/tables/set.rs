@@ -109,6 +109,17 @@ impl TableSet {
         Ok(self.handle(id)?.statistics())
     }
 
+    /// Statistics that a file has brought, which count in place of the table's own.
+    pub fn imported_statistics(&self, id: TableId) -> Option<Arc<TableStatistics>> {
+        self.handles.get(&id)?.imported()
+    }
+
+    /// The statistics that the optimizer uses: imported ones, or the table's own.
+    pub fn known_statistics(&self, id: TableId) -> Result<Arc<TableStatistics>> {
+        let handle = self.handle(id)?;
+        Ok(handle.imported().unwrap_or_else(|| handle.statistics()))
+    }
+
     /// The moment that a view must see to read an index ([`Store::moment_of_views`]); 0: all views may.
     pub fn since(&self, id: TableId, index: usize) -> u64 {
         self.handles.get(&id).map_or(0, |handle| handle.since(index))

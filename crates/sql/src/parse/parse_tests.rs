@@ -184,6 +184,8 @@ fn queries_of_all_shapes_parse() {
         "explain replace into d.t (a, b) table s order by a limit 1",
         "create view v (a, b) as table t",
         "analyze table t",
+        "export statistics for table t, d.u into 'a.json'",
+        "import statistics from 'a.json'",
         "analyze table d.t update histogram on a, b with 16 buckets",
         "analyze local table t drop histogram on a",
         "select (1, 2) in (select a, b from t), row(1, 2) = (1, 2)",

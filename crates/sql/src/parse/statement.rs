@@ -24,6 +24,16 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::TruncateTable(c.table_name()?))
         }
         "ANALYZE" => analyze(c),
+        "EXPORT" => {
+            c.expect("EXPORT STATISTICS FOR TABLE")?;
+            let tables = c.list(|c| c.table_name())?;
+            c.expect("INTO")?;
+            Ok(Statement::ExportStatistics { tables, path: c.string()? })
+        }
+        "IMPORT" if c.at_nth(1, "STATISTICS") => {
+            c.expect("IMPORT STATISTICS FROM")?;
+            Ok(Statement::ImportStatistics { path: c.string()? })
+        }
         "CHECK" => check(c),
         "OPTIMIZE" => Ok(Statement::OptimizeTable(maintained(c)?)),
         "REPAIR" => {

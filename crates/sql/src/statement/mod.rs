@@ -70,6 +70,15 @@ pub enum Statement {
         /// QUICK, whose checksum only engines have that keep one.
         quick: bool,
     },
+    /// `EXPORT STATISTICS FOR TABLE t, .. INTO 'file'`.
+    ExportStatistics {
+        tables: Vec<TableName>,
+        path: String,
+    },
+    /// `IMPORT STATISTICS FROM 'file'`.
+    ImportStatistics {
+        path: String,
+    },
     LoadData(Box<LoadData>),
 
     Set(Vec<SetItem>),

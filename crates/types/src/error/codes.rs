@@ -56,6 +56,7 @@ codes! {
     KeyColumnDoesNotExist = 1072, "42000";
     TooBigFieldLength = 1074, "42000";
     WrongAutoKey = 1075, "42000";
+    FileExists = 1086, "HY000";
     FileNotFound = 29, "HY000";
     CantDropFieldOrKey = 1091, "42000";
     UpdateTableUsed = 1093, "HY000";

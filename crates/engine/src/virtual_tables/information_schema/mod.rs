@@ -1,5 +1,5 @@
-//! `information_schema`, and the definitions of `performance_schema` and `mysql`: tables that are computed when they are
-//! read. Columns and types are MySQL 8.0's.
+//! `information_schema`, and the definitions of `performance_schema` and `mysql`: tables that are computed when they
+//! are read. Columns and types are MySQL 8.0's.
 //!
 //! ```text
 //!   definitions   the tables and their columns            definitions.rs
