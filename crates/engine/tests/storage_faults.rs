@@ -95,6 +95,9 @@ fn load(file: u32) -> String {
 /// A load into a table without rows, which gets new files.
 const LOAD_FILES: &str = "LOAD DATA INFILE '1.csv' INTO TABLE v FIELDS TERMINATED BY ','";
 
+/// A change of a table that copies its rows.
+const ALTER: &str = "ALTER TABLE t MODIFY b BIGINT, ADD UNIQUE us (s, a)";
+
 async fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     rows(session, sql).await.unwrap_or_else(|e| panic!("{sql}: {}", e.message))
 }
@@ -160,6 +163,7 @@ async fn a_failed_write_of_a_small_file_leaves_what_the_error_says() {
     for (sql, meets) in [
         (LOAD_FILES, &[SyncDirectory, Rename, WriteSmall][..]),
         ("CREATE INDEX ks ON t (s)", &[SyncDirectory, Rename, WriteSmall]),
+        (ALTER, &[SyncDirectory, Rename, WriteSmall]),
         ("CREATE TABLE u (a INT PRIMARY KEY)", &[SyncDirectory]),
         ("TRUNCATE TABLE t", &[SyncDirectory]),
         // All of these is one record of the log.
@@ -177,7 +181,8 @@ async fn a_failed_write_of_a_small_file_leaves_what_the_error_says() {
 /// When the log cannot be made durable the process ends. What it wrote is there afterwards or not, and nothing between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_that_cannot_be_made_durable_ends_the_process() {
-    for sql in [LOAD_FILES, "CREATE INDEX ks ON t (s)", "DROP TABLE t", "RENAME TABLE t TO u", "TRUNCATE TABLE t"] {
+    let definitions = ["CREATE INDEX ks ON t (s)", "DROP TABLE t", "RENAME TABLE t TO u", "TRUNCATE TABLE t"];
+    for sql in definitions.into_iter().chain([LOAD_FILES, ALTER]) {
         let (before, after) = before_and_after(sql).await;
         for on in [Operation::Write, Operation::Sync] {
             let home = Home::new();
@@ -292,6 +297,7 @@ async fn a_full_disk_takes_nothing_but_drops() {
     for (sql, code, message) in [
         (LOAD_FILES, ErrorCode::RecordFileFull, "The table 'v' is full"),
         ("CREATE INDEX ks ON t (s)", ErrorCode::RecordFileFull, "The table 't' is full"),
+        (ALTER, ErrorCode::RecordFileFull, "The table 't' is full"),
         ("CREATE TABLE u (a INT)", ErrorCode::DiskFull, "no space left"),
     ] {
         let e = rows(&mut session, sql).await.unwrap_err();
@@ -315,7 +321,7 @@ async fn next_value(home: &Home) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn counters_never_go_back() {
+async fn counters_go_back_only_when_they_are_told_to() {
     let home = Home::new();
     drop(home.with_table().await);
     assert_eq!(next_value(&home).await, 8);
@@ -341,12 +347,16 @@ async fn counters_never_go_back() {
     let database = home.open();
     let mut session = fixture::session(&database, "root");
     // Through what makes new files of the rows, and what does not.
-    for sql in ["USE d", "ALTER TABLE t AUTO_INCREMENT = 5", "CREATE INDEX ks ON t (s)", "DROP INDEX ks ON t", &load(1)]
-    {
+    for sql in ["USE d", "CREATE INDEX ks ON t (s)", "DROP INDEX ks ON t", "ALTER TABLE t FORCE", &load(1)] {
         run(&mut session, sql).await;
     }
     drop((session, database));
     assert_eq!(next_value(&home).await, least);
+    // Told to go back, a counter stays above all rows.
+    let database = home.open();
+    run(&mut fixture::session(&database, "root"), &alter(5)).await;
+    drop(database);
+    assert_eq!(next_value(&home).await, 10);
     // A counter that is lost is one more than the largest value, with statistics and without.
     for lost in ["counter", "stats"] {
         home.files(lost).iter().for_each(|file| home.write(file, b"damaged"));

@@ -57,6 +57,8 @@ pub(crate) struct Binder<'a> {
     pub aggregated_columns: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
+    /// Expressions of generated columns with an index, each with the column.
+    pub generated: Vec<(Expr, ColId)>,
 }
 
 /// A bound query: its rows and what its columns are called.
@@ -129,6 +131,7 @@ impl<'a> Binder<'a> {
             from: None,
             aggregated_columns: HashSet::new(),
             inserted_row: None,
+            generated: Vec::new(),
         }
     }
 
