@@ -70,8 +70,13 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let table = store.open_table(schema.clone(), files, TableStatistics::default()).unwrap();
     let columns =
         ["id", "n", "c"].iter().zip(&schema.columns).map(|(name, c)| ColumnDef::plain(*name, c.ty, c.nullable));
-    let index =
-        |i: &IndexSchema| IndexDef { id: i.id, name: format!("i{}", i.id), parts: i.parts.clone(), unique: i.unique };
+    let index = |i: &IndexSchema| IndexDef {
+        id: i.id,
+        name: format!("i{}", i.id),
+        parts: i.parts.clone(),
+        unique: i.unique,
+        invisible: false,
+    };
     let def = TableDef {
         id: TableId(1),
         database: "d".into(),
