@@ -180,6 +180,7 @@ files! {
     expression_defaults
     expressions
     floats
+    functional_indexes
     functions_aggregates
     functions_bytes
     functions_dates

@@ -3,9 +3,9 @@
 
 use super::table::AlteredTable;
 use crate::catalog::TableEntry;
-use muster_algebra::{ColumnDef, DefaultValue};
+use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterAlgorithm, AlterLock, AlterMethod};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, TextKind};
+use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType, TextKind};
 
 /// An algorithm of MySQL's, from the cheapest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,11 +147,9 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
             }
         }
     }
-    let (had_key, has_key) = (before.has_primary_key(), altered.def.has_primary_key());
-    let same_key = altered.index_sources.first() == Some(&Some(0));
-    match (had_key, has_key) {
-        (true, false) => needs.push(Need::NO_KEY),
-        (_, true) if !same_key => needs.push(Need::INPLACE),
+    match (clustered_key(before), clustered_key(&altered.def)) {
+        (Some(_), None) => needs.push(Need::NO_KEY),
+        (old, Some(new)) if old.is_none_or(|old| altered.index_sources[new] != Some(old)) => needs.push(Need::INPLACE),
         _ => {}
     }
     if altered.must_validate(before) {
@@ -162,6 +160,19 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
         needs.push(Need::INPLACE);
     }
     needs
+}
+
+/// The position of the index that is InnoDB's clustered key: the primary key, or the first unique one without NULLs and
+/// prefixes.
+fn clustered_key(table: &TableDef) -> Option<usize> {
+    let is_whole = |index: &IndexDef| {
+        let is_clean = |part: &KeyPart| {
+            let column = &table.columns[part.column];
+            part.prefix.is_none() && !column.nullable && column.generated.as_ref().is_none_or(|g| g.stored)
+        };
+        index.unique && !index.parts.is_empty() && index.parts.iter().all(is_clean)
+    };
+    table.indexes.iter().position(is_whole)
 }
 
 fn of_action(action: &AlterAction) -> Need {

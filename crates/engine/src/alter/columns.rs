@@ -228,6 +228,16 @@ fn put(
 
 /// Error 1054 for a clause about a column that is not there, or that another clause defines anew.
 fn check_names(before: &TableDef, actions: &[AlterAction]) -> Result<()> {
+    // A column has one clause that defines it anew, or one that says something of it.
+    let mut named: Vec<String> = Vec::new();
+    for action in actions {
+        if let AlterAction::ChangeColumn { from, .. } = action {
+            if named.contains(&from.to_lowercase()) {
+                return Err(unknown_column(from, before));
+            }
+            named.push(from.to_lowercase());
+        }
+    }
     for action in actions {
         let name = match action {
             AlterAction::RenameColumn { from: name, .. }
@@ -237,9 +247,10 @@ fn check_names(before: &TableDef, actions: &[AlterAction]) -> Result<()> {
             _ => continue,
         };
         let column = before.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name) && !c.is_hidden());
-        if column.is_none_or(|column| change_of(column, actions).is_some() || is_dropped(column, actions)) {
+        if column.is_none_or(|column| is_dropped(column, actions)) || named.contains(&name.to_lowercase()) {
             return Err(unknown_column(name, before));
         }
+        named.push(name.to_lowercase());
     }
     Ok(())
 }

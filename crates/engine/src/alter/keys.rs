@@ -8,10 +8,12 @@ use crate::{
         check_length,
         keys::{self, Keys, PRIMARY},
     },
+    statement::StatementContext,
 };
 use muster_algebra::{ColumnDef, IndexDef};
 use muster_sql::{AlterAction, IndexColumn, IndexKind, IndexSpec};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
+use std::sync::Arc;
 
 pub struct AlteredKeys {
     pub keys: Keys,
@@ -26,7 +28,12 @@ pub fn cannot_drop(name: &str) -> SqlError {
 }
 
 /// Errors: 1061, 1068, 1091, 1171, 1176, 1280, and those of definitions of keys.
-pub fn altered(entry: &TableEntry, actions: &[AlterAction], columns: &mut [AlteredColumn]) -> Result<AlteredKeys> {
+pub fn altered(
+    context: &Arc<StatementContext>,
+    entry: &TableEntry,
+    actions: &[AlterAction],
+    columns: &mut Vec<AlteredColumn>,
+) -> Result<AlteredKeys> {
     let before = &entry.def;
     check_clauses(entry, actions)?;
     let mut defs: Vec<ColumnDef> = columns.iter().map(|column| column.def.clone()).collect();
@@ -38,19 +45,36 @@ pub fn altered(entry: &TableEntry, actions: &[AlterAction], columns: &mut [Alter
         let Some(spec) = kept(old, entry, columns, actions) else { continue };
         // The number of an index is that of the one that it was.
         let next_id = std::mem::replace(&mut keys.next_id, old.id);
-        keys.add(&spec, &mut defs, &asks_null)?;
+        keys.add(context, &spec, (before, &mut defs), &asks_null)?;
         keys.next_id = next_id;
     }
     for spec in added(actions) {
-        keys.add(&spec, &mut defs, &asks_null)?;
+        keys.add(context, &spec, (before, &mut defs), &asks_null)?;
     }
     keys.sort(&defs);
+    let hidden = defs.split_off(columns.len());
     for (column, def) in columns.iter_mut().zip(defs) {
         column.def = def;
     }
+    let new = |def| AlteredColumn { def, source: None, on_update_now: false, asks_null: false };
+    columns.extend(hidden.into_iter().map(new));
+    drop_unused(&mut keys, columns);
     let is_it = |index: &IndexDef, old: &IndexDef| old.id == index.id && is_same(index, old, columns);
     let source = |index: &IndexDef| before.indexes.iter().position(|old| is_it(index, old));
     Ok(AlteredKeys { sources: keys.indexes.iter().map(source).collect(), keys })
+}
+
+/// Drops the hidden columns of keys that are gone.
+fn drop_unused(keys: &mut Keys, columns: &mut Vec<AlteredColumn>) {
+    let is_used = |keys: &Keys, at: usize| keys.indexes.iter().any(|i| i.parts.iter().any(|part| part.column == at));
+    for at in (0..columns.len()).rev() {
+        if !columns[at].def.is_hidden() || is_used(keys, at) {
+            continue;
+        }
+        columns.remove(at);
+        let parts = keys.indexes.iter_mut().flat_map(|index| &mut index.parts);
+        parts.filter(|part| part.column > at).for_each(|part| part.column -= 1);
+    }
 }
 
 /// The keys that the clauses add.

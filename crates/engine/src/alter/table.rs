@@ -50,7 +50,7 @@ impl AlteredTable {
     pub fn new(context: &Arc<StatementContext>, entry: &TableEntry, actions: &[AlterAction]) -> Result<AlteredTable> {
         let Options { mut def, kept, auto_increment, converted, is_forced } = options(context, entry, actions)?;
         let mut altered = columns::altered(context, entry, actions, def.collation, converted)?;
-        let keys = keys::altered(entry, actions, &mut altered)?;
+        let keys = keys::altered(context, entry, actions, &mut altered)?;
         columns::refuse_missing(&entry.def, actions)?;
         let sources: Vec<Option<usize>> = altered.iter().map(|column| column.source).collect();
         let stamped = |(_, column): &(usize, &AlteredColumn)| column.on_update_now;
@@ -61,7 +61,7 @@ impl AlteredTable {
         crate::ddl::keys::check_auto_increment(&def.columns, &def.indexes)?;
         def.checks = expressions::altered(context, entry, actions, &def)?;
         expressions::refuse_dependents(&entry.def, &def)?;
-        check_expressions(context, &def)?;
+        check_expressions(context, &def, false)?;
         let is_new = |index: &IndexDef| entry.def.indexes.iter().all(|old| old.id != index.id);
         warn_of_duplicates(context, &def, &is_new);
         let order = order(context, &def, actions)?;

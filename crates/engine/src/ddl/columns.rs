@@ -297,3 +297,38 @@ fn binary_type(kind: TextKind, length: u32) -> Result<SqlType, u64> {
     };
     if u64::from(length) > max { Err(max) } else { Ok(SqlType::Bytes { kind, length }) }
 }
+
+/// The type of a column that holds values of a type.
+pub fn holding(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Null => SqlType::Bytes { kind: BytesKind::Binary, length: 0 },
+        SqlType::Bool => SqlType::INT,
+        SqlType::Text { kind, length, collation } => {
+            let bytes = length.saturating_mul(collation.charset_max_bytes());
+            let (kind, length) = match kind {
+                TextKind::VarChar if length <= VARCHAR_MAX => (kind, length),
+                TextKind::VarChar | TextKind::LongText if bytes <= TEXT_BYTES => (TextKind::Text, TEXT_BYTES),
+                TextKind::LongText if bytes <= MEDIUM_BYTES => (TextKind::MediumText, MEDIUM_BYTES),
+                TextKind::Char => (TextKind::VarChar, length),
+                _ => (TextKind::LongText, u32::MAX),
+            };
+            SqlType::Text { kind, length, collation }
+        }
+        SqlType::Bytes { kind, length } => {
+            let (kind, length) = match kind {
+                BytesKind::Binary | BytesKind::VarBinary if length <= VARCHAR_MAX => (kind, length),
+                BytesKind::VarBinary | BytesKind::LongBlob if length <= TEXT_BYTES => (BytesKind::Blob, TEXT_BYTES),
+                BytesKind::LongBlob if length <= MEDIUM_BYTES => (BytesKind::MediumBlob, MEDIUM_BYTES),
+                _ => (BytesKind::LongBlob, u32::MAX),
+            };
+            SqlType::Bytes { kind, length }
+        }
+        ty => ty,
+    }
+}
+
+/// Most characters of a computed VARCHAR, and bytes of a VARBINARY: what is longer becomes a TEXT or a BLOB.
+const VARCHAR_MAX: u32 = 512;
+/// Bytes of a TEXT or BLOB, and of a MEDIUMTEXT or MEDIUMBLOB.
+const TEXT_BYTES: u32 = 65_535;
+const MEDIUM_BYTES: u32 = 16_777_215;

@@ -150,8 +150,18 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
     let mut keys = Keys::none();
     let of_columns = statement.columns.iter().flat_map(keys::of_column);
     let asks_null = |column: usize| statement.columns.get(column).is_some_and(|spec| spec.nullable == Some(true));
+    let mut def = TableDef {
+        id: TableId(0),
+        database,
+        name,
+        columns: Vec::new(),
+        indexes: Vec::new(),
+        collation,
+        comment: options.comment.clone().unwrap_or_default(),
+        checks: Vec::new(),
+    };
     for spec in of_columns.chain(statement.indexes.iter().cloned()) {
-        keys.add(&spec, &mut columns, &asks_null)?;
+        keys.add(context, &spec, (&def, &mut columns), &asks_null)?;
     }
     keys.sort(&columns);
     keys::check_auto_increment(&columns, &keys.indexes)?;
@@ -161,16 +171,7 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
         on_update_now: (0..specs.len()).filter(|i| specs[*i].on_update_now.is_some()).collect(),
         options: kept_options(&BTreeMap::new(), options),
     };
-    let def = TableDef {
-        id: TableId(0),
-        database,
-        name,
-        columns,
-        indexes: keys.indexes,
-        collation,
-        comment: options.comment.clone().unwrap_or_default(),
-        checks: Vec::new(),
-    };
+    (def.columns, def.indexes) = (columns, keys.indexes);
     let def = with_checks(context, def, statement)?;
     keys::warn_of_duplicates(context, &def, &|_| true);
     let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };
@@ -184,7 +185,7 @@ fn with_checks(context: &Arc<StatementContext>, mut def: TableDef, statement: &C
     let new = NewChecks::new(&def.name, &[], statement.checks.iter(), &is_taken)?;
     new.refuse_other_columns()?;
     def.checks = new.checks;
-    expressions::check(context, &def)?;
+    expressions::check(context, &def, true)?;
     Ok(def)
 }
 

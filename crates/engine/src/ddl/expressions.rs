@@ -86,7 +86,8 @@ pub fn renamed_checks(def: &TableDef, to: &str) -> Vec<CheckConstraint> {
 
 /// Checks all expressions of a table, and binds them. Errors: 1054, 3102, 3107, 3109, 3763, 3767 to 3772, 3814 to 3820
 /// and those of expressions.
-pub fn check(context: &Arc<StatementContext>, def: &TableDef) -> Result<()> {
+/// `is_new`: the table is made, so that a column which a CHECK names and is not there is an error of its own.
+pub fn check(context: &Arc<StatementContext>, def: &TableDef, is_new: bool) -> Result<()> {
     if def.checks.is_empty() && !def.has_row_expressions() {
         return Ok(());
     }
@@ -98,7 +99,7 @@ pub fn check(context: &Arc<StatementContext>, def: &TableDef) -> Result<()> {
             check_default(def, at, text)?;
         }
     }
-    def.checks.iter().try_for_each(|constraint| check_constraint(def, constraint))?;
+    def.checks.iter().try_for_each(|constraint| check_constraint(def, constraint, is_new))?;
     // One that is not enforced has to mean something, too.
     let mut whole = def.clone();
     whole.checks.iter_mut().for_each(|check| check.enforced = true);
@@ -184,7 +185,7 @@ fn check_default(def: &TableDef, at: usize, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_constraint(def: &TableDef, constraint: &CheckConstraint) -> Result<()> {
+fn check_constraint(def: &TableDef, constraint: &CheckConstraint, is_new: bool) -> Result<()> {
     let name = &constraint.name;
     match disallowed(&constraint.expr, false) {
         Some(Disallowed::Function(function)) => {
@@ -205,6 +206,9 @@ fn check_constraint(def: &TableDef, constraint: &CheckConstraint) -> Result<()> 
     }
     for named in named_columns(&constraint.expr) {
         let Some((_, column)) = column_of(def, &named) else {
+            if !is_new {
+                return Err(SqlError::unknown_column(named, &format!("check constraint {name} expression")));
+            }
             let message = format!("Check constraint '{name}' refers to non-existing column '{named}'.");
             return Err(SqlError::new(ErrorCode::CheckUnknownColumn, message));
         };

@@ -1,11 +1,14 @@
 //! Keys of a table: their parts, names, order and limits.
 
-use super::check_length;
+use super::{check_length, functional};
 use crate::statement::StatementContext;
 use muster_algebra::{ColumnDef, IndexDef, TableDef};
 use muster_sql::{ColumnSpec, IndexColumn, IndexKind, IndexSpec};
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// MySQL's limits (manual 15.22).
 const MAX_KEYS: usize = 64;
@@ -56,14 +59,23 @@ impl Keys {
         IndexDef { id, name: PRIMARY.into(), parts: Vec::new(), unique: true, invisible: false }
     }
 
-    /// Adds a key. `asks_null`: whether the definition of a column says NULL. Errors: 1068, 1171, those of [`index`].
+    /// Adds a key to a table, and the columns that its expressions take. `asks_null`: true if the definition of a
+    /// column says NULL. Errors: 1068, 1171, those of [`index`] and of functional parts.
     pub fn add(
         &mut self,
+        context: &Arc<StatementContext>,
         spec: &IndexSpec,
-        columns: &mut [ColumnDef],
+        (table, columns): (&TableDef, &mut Vec<ColumnDef>),
         asks_null: &dyn Fn(usize) -> bool,
     ) -> Result<()> {
         let existing: Vec<IndexDef> = self.indexes.iter().filter(|i| !i.parts.is_empty()).cloned().collect();
+        let mut functional = None;
+        if spec.columns.iter().any(|part| part.expr.is_some()) {
+            let name = name(spec, &existing)?;
+            let columned = functional::with_columns(context, spec, &name, table, columns)?;
+            functional = Some(IndexSpec { name: Some(name), ..columned });
+        }
+        let spec = functional.as_ref().unwrap_or(spec);
         if spec.kind != IndexKind::Primary {
             let index = IndexDef { id: self.next_id, ..index(spec, columns, &existing)? };
             self.comment(&index, spec);
@@ -178,7 +190,10 @@ fn name(spec: &IndexSpec, existing: &[IndexDef]) -> Result<String> {
             Ok(name.clone())
         }
         None => {
-            let first = spec.columns.first().map_or("key", |c| &c.name);
+            let first = match spec.columns.first() {
+                Some(c) if c.expr.is_some() => "functional_index",
+                first => first.map_or("key", |c| &c.name),
+            };
             if !taken(first) && !first.eq_ignore_ascii_case(PRIMARY) {
                 return Ok(first.to_owned());
             }
@@ -190,9 +205,6 @@ fn name(spec: &IndexSpec, existing: &[IndexDef]) -> Result<String> {
 }
 
 fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
-    if c.expr.is_some() {
-        return Err(SqlError::unsupported("functional key parts"));
-    }
     let at = columns.iter().position(|d| d.name.eq_ignore_ascii_case(&c.name)).ok_or_else(|| {
         let message = format!("Key column '{}' doesn't exist in table", c.name);
         SqlError::new(ErrorCode::KeyColumnDoesNotExist, message)
@@ -225,13 +237,19 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
     Ok(KeyPart { column: at, prefix, descending: c.descending })
 }
 
-/// The rank of a key in MySQL's order: primary, unique without NULLs, unique, others; then as defined.
+/// The rank of a key in MySQL's order: primary, unique, others; of unique ones those without NULLs first, then those
+/// without prefixes; keys of virtual columns behind the others of their kind; then as defined (MySQL: `sort_keys`).
 pub fn rank(index: &IndexDef, columns: &[ColumnDef]) -> u8 {
-    match () {
-        () if index.name == PRIMARY => 0,
-        () if index.unique && index.parts.iter().all(|p| !columns[p.column].nullable) => 1,
-        () if index.unique => 2,
-        () => 3,
+    let any = |is: &dyn Fn(&KeyPart) -> bool| index.parts.iter().any(is);
+    let is_virtual = any(&|part| columns[part.column].generated.as_ref().is_some_and(|g| !g.stored));
+    let has_nulls = any(&|part| columns[part.column].nullable);
+    let is_cut = any(&|part| part.prefix.is_some());
+    match (index.unique, is_virtual) {
+        _ if index.name == PRIMARY => 0,
+        (true, false) => 1 + 2 * u8::from(has_nulls) + u8::from(is_cut),
+        (true, true) => 5,
+        (false, false) => 6,
+        (false, true) => 7,
     }
 }
 

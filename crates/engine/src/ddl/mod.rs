@@ -5,6 +5,7 @@
 //!   create_table   CREATE TABLE [LIKE]                        create_table.rs
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
+//!     functional   parts of keys that are expressions         functional.rs
 //!   expressions    CHECKs, generated columns, defaults       expressions.rs
 //!   tables         DROP, TRUNCATE, RENAME TABLE               tables.rs
 //!   analyze        ANALYZE TABLE                              analyze.rs
@@ -24,6 +25,7 @@ pub mod create_table;
 mod databases;
 mod default;
 pub mod expressions;
+mod functional;
 pub mod keys;
 pub mod maintenance;
 pub mod show_create;

@@ -214,7 +214,7 @@ fn default_literal(value: &Value, column: &ColumnDef) -> String {
         Value::Null => "NULL".into(),
         Value::UInt(bits) if matches!(column.ty, SqlType::Bit { .. }) => format!("b'{bits:b}'"),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => format!("_binary {}", quoted(text)),
+            Ok(text) => quoted(text),
             Err(_) => value.to_string(),
         },
         other => quoted(&column.shown(other).unwrap_or_default()),

@@ -58,6 +58,8 @@ pub(crate) struct Binder<'a> {
     pub aggregated_columns: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
+    /// Expressions of generated columns with an index, each with the column.
+    pub generated: Vec<(Expr, ColId)>,
 }
 
 /// A mention of a stored table.
@@ -144,6 +146,7 @@ impl<'a> Binder<'a> {
             from: None,
             aggregated_columns: HashSet::new(),
             inserted_row: None,
+            generated: Vec::new(),
         }
     }
 

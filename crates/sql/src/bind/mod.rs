@@ -9,6 +9,7 @@
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
+//!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   sort_length  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
@@ -25,6 +26,7 @@ mod dependency;
 mod dml;
 mod expr;
 mod from;
+mod generated;
 mod hints;
 mod null_dates;
 mod order;
@@ -46,7 +48,7 @@ use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
     Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundRow, BoundUpdate, ChangeTarget, NewRows, NewValue,
     OnDuplicateUpdate, RowCheck, RowRules, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete,
-    bind_insert, bind_row, bind_update, replace_columns,
+    bind_insert, bind_row, bind_update, replace_columns, type_of_expression,
 };
 pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;

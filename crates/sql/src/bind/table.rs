@@ -119,7 +119,11 @@ impl Binder<'_> {
                 database: table.database.clone(),
                 table: table.name.clone(),
                 alias: alias.to_string(),
-                column: c.name.clone(),
+                column: match &c.generated {
+                    // It has no name that is shown.
+                    Some(generated) if c.is_hidden() => generated.expr.replace('`', ""),
+                    _ => c.name.clone(),
+                },
             };
             let decimals = c.digits.map(|d| d.scale);
             let meta =
@@ -138,6 +142,9 @@ impl Binder<'_> {
         let mut from = FromClause::single(relation, named);
         for (column, def) in from.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.is_hidden())) {
             column.invisible = def.visibility == Visibility::Invisible;
+        }
+        if table.columns.iter().any(|c| c.generated.is_some()) {
+            self.note_generated(&table, &from, &columns);
         }
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match read {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     AlterAction, AlterAlgorithm, AlterLock, AlterMethod, AlterTable, CharsetConversion, ColumnPlace, ColumnSpec,
-    Statement, TableOptions,
+    DefaultClause, Statement, TableOptions,
 };
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
@@ -129,7 +129,7 @@ fn place(c: &mut Cursor) -> Result<Option<ColumnPlace>> {
 
 fn add(c: &mut Cursor, actions: &mut Vec<AlterAction>) -> Result<()> {
     c.advance();
-    if c.at("PARTITION") && !c.word(1).is_empty() {
+    if c.at("PARTITION") {
         return Err(SqlError::unsupported("ADD PARTITION"));
     }
     let is_column = c.accept("COLUMN");
@@ -195,7 +195,7 @@ fn drop(c: &mut Cursor) -> Result<AlterAction> {
     if c.accept("CONSTRAINT") {
         return Ok(AlterAction::DropConstraint(c.identifier()?));
     }
-    if c.at("PARTITION") && !c.word(1).is_empty() {
+    if c.at("PARTITION") {
         return Err(SqlError::unsupported("ALTER TABLE .. DROP PARTITION"));
     }
     c.accept("COLUMN");
@@ -231,7 +231,12 @@ fn alter(c: &mut Cursor) -> Result<AlterAction> {
     }
     c.expect("SET")?;
     if c.accept("DEFAULT") {
-        return Ok(AlterAction::SetDefault { column, default: column::default(c)? });
+        let place = c.error();
+        return match column::default(c)? {
+            // Only a definition of a column takes the clock without parentheses.
+            DefaultClause::CurrentTimestamp { .. } => Err(place),
+            default => Ok(AlterAction::SetDefault { column, default }),
+        };
     }
     Ok(AlterAction::SetColumnVisible { column, visible: visible(c)? })
 }

@@ -21,6 +21,12 @@ fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
         DefaultValue::Value(Value::UInt(bits)) if matches!(column.ty, SqlType::Bit { .. }) => {
             Some(format!("b'{bits:b}'"))
         }
+        DefaultValue::Value(Value::Bytes(bytes)) if bytes.is_empty() => Some(String::new()),
+        DefaultValue::Value(Value::Bytes(bytes)) => {
+            // Zeros at the end, which also fill a BINARY, are not shown.
+            let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            Some(bytes[..end].iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02X}")))
+        }
         DefaultValue::Value(value) => column.shown(&value),
         DefaultValue::CurrentTimestamp => Some(match column.ty.fsp() {
             0 => "CURRENT_TIMESTAMP".into(),

@@ -75,7 +75,8 @@ pub(super) fn key_column_usage(snapshot: &Snapshot, context: &StatementContext) 
     for entry in visible(snapshot, context) {
         let def = &entry.def;
         for index in def.indexes.iter().filter(|i| i.unique) {
-            for (seq, part) in index.parts.iter().enumerate() {
+            let named = index.parts.iter().enumerate().filter(|(_, part)| !def.columns[part.column].is_hidden());
+            for (seq, part) in named {
                 let mut row = vec![text("def"), text(&def.database), text(&index.name)];
                 row.extend([text("def"), text(&def.database), text(&def.name)]);
                 row.extend([text(&def.columns[part.column].name), uint(seq as u64 + 1)]);

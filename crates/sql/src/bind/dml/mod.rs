@@ -25,7 +25,7 @@ mod values;
 pub use delete::bind_delete;
 pub use insert::bind_insert;
 pub use replace::replace_columns;
-pub use rules::{BoundRow, RowCheck, RowRules, bind_row};
+pub use rules::{BoundRow, RowCheck, RowRules, bind_row, type_of_expression};
 pub(super) use target::{RelationSource, base_tables};
 pub use update::bind_update;
 

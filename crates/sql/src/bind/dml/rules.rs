@@ -85,6 +85,20 @@ pub fn bind_row(table: &Arc<TableDef>, copies: &[(usize, SqlType)], env: &BindEn
     Ok(BoundRow { columns, rules, copies: exprs, surroundings })
 }
 
+/// The type of an expression over the columns of a table.
+pub fn type_of_expression(table: &Arc<TableDef>, text: &str, env: &BindEnv) -> Result<SqlType> {
+    let mut binder = Binder::new(env);
+    let column = |c: &muster_algebra::ColumnDef| (c.name.clone(), c.ty, c.nullable);
+    let added = table.columns.iter().map(column).collect::<Vec<_>>().into_iter();
+    let columns: Vec<ColId> =
+        added.map(|(name, ty, nullable)| binder.columns.add_computed(name, ty, nullable)).collect();
+    let row = RowNames::new(&mut binder, table, &columns)?;
+    let names = Names::of_statement(Some(&table.database), &[]);
+    let scope = Scope { from: &row.joined.from, parent: None };
+    let parsed = parse_expression(text)?;
+    Ok(binder.expression(&parsed.ast, &scope, &names, Clause::FieldList)?.ty)
+}
+
 /// A table's columns by their names, as expressions see them.
 struct RowNames {
     joined: Joined,
