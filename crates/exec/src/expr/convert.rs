@@ -6,6 +6,7 @@ use super::{
     kernel::{Kernel, KernelExpr},
     numbers::{Rescale, RescaleToCompare},
     temporal::{DateTimeToDate, DateToDateTime},
+    to_text::text_cast,
 };
 use crate::arrow_value::arrow_type;
 use arrow_array::{Array, ArrayRef, Float64Array, builder::StringViewBuilder, cast::AsArray, types::*};
@@ -173,7 +174,7 @@ pub fn fast_cast(
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
         (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::Date) => kernel!(DateTimeToDate),
-        _ => None,
+        _ => text_cast(arg, from, to, nullable),
     }
 }
 
