@@ -31,7 +31,7 @@ pub use code::{
 pub(crate) use datetime_text::is_space;
 pub use datetime_text::{DateTimeText, read_datetime};
 pub use delimiter::DeprecatedDelimiter;
-pub use format::{format_date, format_datetime, format_time};
+pub use format::{format_date, format_datetime, format_time, push_date, push_datetime, push_time};
 pub use modes::DateModes;
 pub use moment::Moment;
 pub use number::{clock_number, date_number, datetime_number, moment_from_number, time_from_number};

@@ -6,6 +6,7 @@ use super::{
     kernel::{Kernel, KernelExpr},
     numbers::{Rescale, RescaleToCompare},
     temporal::{DateTimeToDate, DateToDateTime},
+    to_text::text_cast,
 };
 use crate::arrow_value::arrow_type;
 use arrow_array::{Array, ArrayRef, Float64Array, builder::StringViewBuilder, cast::AsArray, types::*};
@@ -133,19 +134,9 @@ pub fn fast_cast(
         };
     }
     match (from, to) {
-        (a, b) if a == b => Some(arg.clone()),
+        _ if keeps_values(from, to) => Some(arg.clone()),
         (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
             declared_cast(arg, from, to, nullable)
-        }
-        (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to })
-            if (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set()) =>
-        {
-            Some(arg.clone())
-        }
-        (SqlType::Bytes { length: a, .. }, SqlType::Bytes { length: b, kind })
-            if a <= b && kind != muster_types::BytesKind::Binary =>
-        {
-            Some(arg.clone())
         }
         (SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double, SqlType::Bool) => {
             kernel!(NotZero)
@@ -159,9 +150,7 @@ pub fn fast_cast(
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) if widens(a, ua, b, ub) => {
             kernel!(ArrowCast { result: result.clone() })
         }
-        (SqlType::Int { unsigned: false, .. }, SqlType::Int { width: IntWidth::Big, unsigned: true }) => {
-            kernel!(UnsignedBits)
-        }
+        (SqlType::Int { unsigned: false, .. }, SqlType::BIGINT_UNSIGNED) => kernel!(UnsignedBits),
         (SqlType::Int { .. }, SqlType::Decimal { precision, scale })
             if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) =>
         {
@@ -185,12 +174,26 @@ pub fn fast_cast(
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
         (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::Date) => kernel!(DateTimeToDate),
+        _ => text_cast(arg, from, to, nullable),
+    }
+}
+
+/// Returns true if all values of the one type are values of the other.
+fn keeps_values(from: SqlType, to: SqlType) -> bool {
+    match (from, to) {
+        _ if from == to => true,
+        (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to }) => {
+            (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set())
+        }
+        (SqlType::Bytes { length: a, .. }, SqlType::Bytes { length: b, kind }) => {
+            a <= b && kind != muster_types::BytesKind::Binary
+        }
         (
             SqlType::DateTime { fsp: a } | SqlType::Timestamp { fsp: a },
             SqlType::DateTime { fsp: b } | SqlType::Timestamp { fsp: b },
-        ) if a <= b => Some(arg.clone()),
-        (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) if a <= b => Some(arg.clone()),
-        _ => None,
+        ) => a <= b,
+        (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a <= b,
+        _ => false,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct ModelMoment {
 }
 
 pub fn is_leap(year: u32) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
 pub fn days_of_month(year: u32, month: u32) -> u32 {

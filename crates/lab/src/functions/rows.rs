@@ -138,7 +138,7 @@ impl Numbers {
             Value::Text(self.words(ASCII_WORDS, 5).replace(' ', ",")),
         ];
         for value in row.iter_mut().skip(2) {
-            if self.next() % NULL_EVERY == 0 {
+            if self.next().is_multiple_of(NULL_EVERY) {
                 *value = Value::Null;
             }
         }

@@ -1,4 +1,5 @@
-//! Functions of exact numbers: ABS, SIGN, CEIL, FLOOR, ROUND and TRUNCATE of integers and of decimals of 64 bits.
+//! Functions of exact numbers: ABS, SIGN, CEIL, FLOOR, ROUND and TRUNCATE of integers and of decimals of 64 bits;
+//! BIT_COUNT of integers.
 
 use super::{CallShape, ColumnFunction, operand::Operand};
 use crate::arrow_value::arrow_type;
@@ -24,6 +25,9 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
         (2, Some(Some(Value::Int(digits)))) => *digits,
         _ => return None,
     };
+    if function == ScalarFunction::BitCount && scale > 0 {
+        return None;
+    }
     let change = change(function, scale, digits)?;
     let result_scale = match function {
         ScalarFunction::Abs => scale,
@@ -49,6 +53,7 @@ fn change(function: ScalarFunction, scale: u8, digits: i64) -> Option<Change> {
     Some(match function {
         Abs => Box::new(i64::checked_abs),
         Sign => Box::new(|x| Some(x.signum())),
+        BitCount => Box::new(|x| Some(x.count_ones().into())),
         Floor => Box::new(move |x| Some(x.div_euclid(whole))),
         Ceil => Box::new(move |x| Some(x.div_euclid(whole) + i64::from(x.rem_euclid(whole) != 0))),
         Round | Truncate => {
@@ -104,14 +109,14 @@ mod tests {
     fn decimals_are_shortened() {
         use ScalarFunction::*;
         for (function, digits, number, want) in [
-            (Round, 1, 12_45, 12_5),
-            (Round, 1, -12_45, -12_5),
-            (Round, 1, 12_44, 12_4),
-            (Round, 2, 12_45, 12_45),
-            (Round, 5, -12_45, -12_45),
+            (Round, 1, 1245, 125),
+            (Round, 1, -1245, -125),
+            (Round, 1, 1244, 124),
+            (Round, 2, 1245, 1245),
+            (Round, 5, -1245, -1245),
             (Round, 0, 50, 1),
             (Round, 0, -49, 0),
-            (Truncate, 1, -12_49, -12_4),
+            (Truncate, 1, -1249, -124),
             (Floor, 0, -1, -1),
             (Floor, 0, -100, -1),
             (Floor, 0, 199, 1),

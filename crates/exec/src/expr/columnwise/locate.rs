@@ -35,8 +35,8 @@ pub(super) fn of(call: &CallShape) -> Option<ColumnFunction> {
     }))
 }
 
-/// Which characters a text that is equal to another one can begin with, where the sort key of a text begins with that of
-/// its first character.
+/// Which characters a text that is equal to another one can begin with, where the sort key of a text begins with that
+/// of its first character.
 struct FirstCharacters<'a> {
     collation: Collation,
     /// The sort key of the other text.

@@ -5,11 +5,12 @@
 //!   mod.rs      which call is a function over columns; the kernel
 //!   operand.rs  arguments: columns and constants
 //!   length.rs   LENGTH, CHAR_LENGTH, BIT_LENGTH, ASCII
-//!   pieces.rs   LEFT, RIGHT, TRIM, SUBSTRING: parts of a text
-//!   change.rs   UPPER, LOWER, REPLACE, REVERSE, CONCAT, CONCAT_WS: new texts
+//!   pieces.rs   LEFT, RIGHT, TRIM, SUBSTRING, SUBSTRING_INDEX: parts of a text
+//!   change.rs   UPPER, LOWER, REPLACE, REVERSE, REPEAT, LPAD, RPAD, HEX, CONCAT, CONCAT_WS: new texts
 //!   locate.rs   LOCATE, INSTR, POSITION
 //!   exact.rs    ABS, SIGN, CEIL, FLOOR, ROUND, TRUNCATE of exact numbers
 //!   doubles.rs  functions of doubles
+//!   extremes.rs GREATEST, LEAST
 //!   dates.rs    numbers of dates and times
 //! ```
 
@@ -17,6 +18,7 @@ mod change;
 mod dates;
 mod doubles;
 mod exact;
+mod extremes;
 mod length;
 mod locate;
 mod operand;
@@ -53,35 +55,42 @@ fn column_function(function: ScalarFunction, call: &CallShape) -> Option<ColumnF
     match function {
         Length | CharLength | Ascii => length::of(function, call),
         Left | Right | Trim | LTrim | RTrim | Substring => pieces::of(function, call),
-        Upper | Lower | Replace | Reverse | Concat | ConcatWs => change::of(function, call),
+        Upper | Lower | Replace | Reverse | Repeat | LPad | RPad | Concat | ConcatWs => change::of(function, call),
+        Library(library) if library.name == "HEX" => change::of(function, call),
+        Library(library) if library.name == "SUBSTRING_INDEX" => pieces::of(function, call),
+        Greatest | Least => extremes::of(function, call),
         Locate => locate::of(call),
         _ => exact::of(function, call).or_else(|| doubles::of(function, call)).or_else(|| dates::of(function, call)),
     }
 }
 
-/// A call over columns, and the same call row by row.
-pub struct Columnwise {
+/// A function over columns with its constant arguments.
+pub struct Prearranged {
     function: ColumnFunction,
     constants: Vec<Option<Value>>,
-    rows: RowWise,
 }
 
-impl Columnwise {
-    /// The kernel of a call with arguments of these types, if it has a function over columns; else `rows` as it is.
-    /// `rows`: the call over its arguments that are no literals, in their order.
-    pub fn of(rows: RowWise, types: &[SqlType]) -> std::result::Result<Columnwise, RowWise> {
-        let Expr::Call { function, args, ty } = &rows.expr else { return Err(rows) };
+impl Prearranged {
+    /// The function over columns of a call whose arguments have these types; `None` if there is none. `text_bytes_max`:
+    /// the longest text that a function makes.
+    pub fn of(call: &Expr, types: &[SqlType], text_bytes_max: usize) -> Option<Prearranged> {
+        let Expr::Call { function, args, ty } = call else { return None };
         let constant = |arg: &Expr| match arg {
             Expr::Literal { value, .. } => Some(value.clone()),
             _ => None,
         };
         let constants: Vec<Option<Value>> = args.iter().map(constant).collect();
-        let call = CallShape { types, constants: &constants, result: *ty, text_bytes_max: rows.texts.text_bytes_max };
-        match column_function(*function, &call) {
-            Some(function) => Ok(Columnwise { function, constants, rows }),
-            None => Err(rows),
-        }
+        let shape = CallShape { types, constants: &constants, result: *ty, text_bytes_max };
+        let function = column_function(*function, &shape)?;
+        Some(Prearranged { function, constants })
     }
+}
+
+/// A call over columns, and the same call row by row.
+pub struct Columnwise {
+    pub columns: Prearranged,
+    /// The call over its arguments that are no literals, in their order.
+    pub rows: RowWise,
 }
 
 impl Kernel for Columnwise {
@@ -101,12 +110,15 @@ impl Kernel for Columnwise {
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let columns = arrays(args, rows)?;
         let mut rest = columns.iter();
-        let operand = |constant| match constant {
-            &Some(ref value) => Some(Operand::Constant(value)),
-            None => rest.next().map(Operand::Column),
-        };
-        let operands: Option<Vec<Operand>> = self.constants.iter().map(operand).collect();
-        match operands.and_then(|operands| (self.function)(&operands, rows)) {
+        let Prearranged { function, constants } = &self.columns;
+        let mut operands = Vec::with_capacity(constants.len());
+        for constant in constants {
+            operands.extend(match constant {
+                Some(value) => Some(Operand::Constant(value)),
+                None => rest.next().map(Operand::Column),
+            });
+        }
+        match function(&operands, rows) {
             Some(result) => Ok(result),
             None => self.rows.call(args, rows),
         }
