@@ -36,6 +36,7 @@ mod command_counters;
 pub mod database;
 mod ddl;
 mod dml;
+mod explain;
 pub mod infile;
 mod loading;
 mod metadata_locks;
@@ -58,6 +59,7 @@ pub mod waiting;
 pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
+pub use muster_explain::picture::svg as plan_picture;
 pub use muster_sql::split;
 pub use muster_storage::{
     FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, array_of, arrow_type, io, value_at,

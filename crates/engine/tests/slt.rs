@@ -172,6 +172,7 @@ files! {
     duplicate_subqueries
     early_stop
     enum_set
+    explain
     explain_changes
     expressions
     floats

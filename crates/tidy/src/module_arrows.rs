@@ -30,6 +30,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["statement"],
     &["ddl"],
     &["dml"],
+    &["explain"],
     &["loading"],
     &["virtual_tables"],
     &["session"],
@@ -94,6 +95,7 @@ pub const EXEC: &[&[&str]] = &[
 /// The modules of `optimizer` from the ground up.
 pub const OPTIMIZER: &[&[&str]] = &[
     &["interrupt"],
+    &["trace"],
     &["scope"],
     &["literal"],
     &["substitution"],

@@ -11,7 +11,6 @@
 //!   in_place     all of them on the short path                       in_place.rs
 //!   create_select   CREATE TABLE .. SELECT                         create_select.rs
 //!   load         LOAD DATA row by row                              load.rs
-//!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
@@ -24,13 +23,12 @@
 
 mod assign;
 mod attempts;
-mod binding;
+pub mod binding;
 mod convert;
 mod create_select;
 mod delete;
 mod duplicate;
 mod evaluation;
-mod explain;
 mod generated;
 mod in_place;
 mod insert;
@@ -46,7 +44,6 @@ mod write;
 
 pub use create_select::create_table_select;
 pub use delete::delete;
-pub use explain::explained;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
 pub use load::load_rows;

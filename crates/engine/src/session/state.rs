@@ -205,6 +205,7 @@ impl SessionState {
             transaction: self.transaction.clone(),
             in_place: false,
             view: Mutex::default(),
+            trace: OnceLock::new(),
             filled_table: OnceLock::new(),
         }
     }

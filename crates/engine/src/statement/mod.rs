@@ -15,7 +15,6 @@
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
-//!   explain           EXPLAIN                                         explain.rs
 //!   evaluate          the value of an expression outside queries      evaluate.rs
 //! ```
 
@@ -25,7 +24,6 @@ mod context;
 mod diagnostics;
 mod evaluate;
 mod execution;
-pub mod explain;
 mod gate;
 mod names;
 pub mod plan_counters;

@@ -66,6 +66,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),
         "ENGINES" => server::engines(),
+        "OPTIMIZER_TRACE" => server::optimizer_trace(context),
         "PROCESSLIST" => server::processlist(context),
         "GLOBAL_STATUS" => server::pairs(status::status(context, true)),
         "SESSION_STATUS" => server::pairs(status::status(context, false)),
