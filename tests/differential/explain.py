@@ -68,6 +68,32 @@ class Server:
             return error.args[0]
 
 
+def trace_faults(server, sql):
+    """What is wrong with the optimizer trace of a statement."""
+    server.rows("SET optimizer_trace = 'enabled=on'")
+    try:
+        server.rows("EXPLAIN " + sql)
+        traced = server.rows("SELECT TRACE, MISSING_BYTES_BEYOND_MAX_MEM_SIZE FROM information_schema.OPTIMIZER_TRACE")
+    except pymysql.MySQLError:
+        return
+    finally:
+        server.rows("SET optimizer_trace = 'enabled=off'")
+    for text, missing in traced:
+        try:
+            steps = json.loads(text)["steps"] if not missing else []
+        except ValueError as error:
+            yield f"the trace is no JSON: {error}"
+            continue
+        names = [name for step in steps for name in step]
+        if not missing and (names[0], names[-1]) != ("join_preparation", "join_execution"):
+            yield f"the trace has {names}"
+        for step in steps:
+            for inner in step.get("join_optimization", {}).get("steps", []):
+                unknown = set(inner) - explain_shapes.TRACE_STEPS
+                if unknown:
+                    yield f"the trace has {unknown}"
+
+
 def paths(lines):
     """What is read through what, in order."""
     if not isinstance(lines, list):
@@ -117,6 +143,7 @@ def main():
         for name, document in zip(("Muster", "MySQL"), documents):
             for what in explain_shapes.faults(document):
                 faults.append((sql, f"JSON of {name}: {what}"))
+        faults.extend((sql, what) for what in trace_faults(ours, sql))
         if paths(mine) != paths(his):
             counts["other paths"] += 1
             if options.show:

@@ -47,6 +47,13 @@ SHAPES = {
 ESTIMATES = {"rows_examined_per_scan", "rows_produced_per_join", "filtered", "query_cost", "sort_cost", *COST}
 
 
+# The steps of MySQL's join_optimization.
+TRACE_STEPS = {
+    "condition_processing", "substitute_generated_columns", "table_dependencies", "ref_optimizer_key_uses", "rows_estimation",
+    "considered_execution_plans", "attaching_conditions_to_tables", "finalizing_table_conditions", "refine_plan",
+}
+
+
 def faults(document):
     """What a reader of the format would not understand."""
     if isinstance(document, int):

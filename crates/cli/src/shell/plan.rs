@@ -20,13 +20,15 @@ pub struct Arguments {
     /// The file of the picture; without one, the plan is printed as a tree
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The statement
-    statement: String,
+    /// The statement, as one argument or as words
+    #[arg(required = true)]
+    statement: Vec<String>,
 }
 
 pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
     let mut backend = arguments.place.backend(runtime)?;
-    let (sql, _) = super::interactive::without_terminator(&arguments.statement);
+    let statement = arguments.statement.join(" ");
+    let (sql, _) = super::interactive::without_terminator(&statement);
     let analyze = if arguments.analyze { "ANALYZE " } else { "" };
     match &arguments.svg {
         Some(file) => runtime.block_on(draw(&mut backend, sql, arguments.analyze, file)),

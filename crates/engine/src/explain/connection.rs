@@ -8,10 +8,11 @@ use super::{
 use crate::{accounts::Privilege, processes::RunningPlan, statement::StatementContext};
 use muster_algebra::Plan;
 use muster_explain::{
-    PlanSource, StatementFacts, analyze::Analyzed, json::first, query_block::ConstantRow, traditional,
+    PlanSource, StatementFacts, analyze::Analyzed, document::Document, json::first, query_block::ConstantRow,
+    traditional,
 };
 use muster_sql::ExplainFormat;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 
 /// Explains what a session runs just now. Errors: 1094 for one that there is not, 1045 for one of another user without
 /// the privilege PROCESS, 3012 for a statement without a plan, 1235 with ANALYZE.
@@ -35,6 +36,7 @@ pub fn explain_connection(
     }
     match target.running_plan() {
         Some(running) => show(context, &running, form),
+        None if target.statement(STATEMENT_BYTES).is_some_and(|text| has_plan(&text)) => Ok(not_ready(form)),
         None if target.is_running() => {
             let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
             Err(SqlError::new(ErrorCode::ExplainNotSupported, message))
@@ -42,6 +44,37 @@ pub fn explain_connection(
         // MySQL tells nothing of a session that runs nothing.
         None => Ok(Explained::Table(Vec::new())),
     }
+}
+
+/// Bytes of a statement's text that tell its kind.
+const STATEMENT_BYTES: usize = 1024;
+
+/// Returns true for the text of a statement that has a plan, or will have one.
+fn has_plan(text: &str) -> bool {
+    let first =
+        text.trim_start_matches(|c: char| c == '(' || c.is_whitespace()).split(|c: char| !c.is_alphabetic()).next();
+    let words = ["SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"];
+    first.is_some_and(|first| words.iter().any(|word| word.eq_ignore_ascii_case(first)))
+}
+
+/// What MySQL tells of a statement that has no plan yet.
+fn not_ready(form: Form) -> Explained {
+    const MESSAGE: &str = "Plan isn't ready yet";
+    if form == Form::Traditional {
+        let mut row = vec![Value::UInt(1), Value::Text("SIMPLE".into())];
+        row.resize(11, Value::Null);
+        row.push(Value::Text(MESSAGE.into()));
+        return Explained::Table(vec![row]);
+    }
+    if form == Form::Tree {
+        return Explained::Text(format!("-> {MESSAGE}\n"));
+    }
+    let mut block = Document::object();
+    block.add("select_id", 1u32);
+    block.add("message", MESSAGE);
+    let mut out = Document::object();
+    out.add("query_block", block);
+    Explained::Text(out.pretty())
 }
 
 fn show(context: &StatementContext, running: &RunningPlan, form: Form) -> Result<Explained> {

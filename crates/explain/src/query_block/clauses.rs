@@ -113,13 +113,13 @@ pub fn union_parts<'a>(plan: &'a Plan, expression: u32, blocks: &QueryBlocks) ->
         return None;
     }
     let mut parts = UnionParts { inputs: Vec::new(), distinct: false, sorted: false };
-    add_parts(plan, expression, blocks, &mut parts).then_some(parts)
+    add_parts(plan, blocks, &mut parts).then_some(parts)
 }
 
-fn add_parts<'a>(plan: &'a Plan, expression: u32, blocks: &QueryBlocks, parts: &mut UnionParts<'a>) -> bool {
+fn add_parts<'a>(plan: &'a Plan, blocks: &QueryBlocks, parts: &mut UnionParts<'a>) -> bool {
     match &plan.op {
         PlanOp::Sort { input, .. } => {
-            let found = add_parts(input, expression, blocks, parts);
+            let found = add_parts(input, blocks, parts);
             parts.sorted |= found;
             found
         }
@@ -129,14 +129,14 @@ fn add_parts<'a>(plan: &'a Plan, expression: u32, blocks: &QueryBlocks, parts: &
         | PlanOp::StreamAggregate { input, aggregates, .. }
             if aggregates.is_empty() =>
         {
-            let found = add_parts(input, expression, blocks, parts);
+            let found = add_parts(input, blocks, parts);
             parts.distinct |= found;
             found
         }
         PlanOp::Limit { input, .. } | PlanOp::Project { input, .. } | PlanOp::Exchange { input, .. }
             if subplans(plan).is_empty() =>
         {
-            add_parts(input, expression, blocks, parts)
+            add_parts(input, blocks, parts)
         }
         PlanOp::UnionAll { inputs, .. } => {
             let mut of_operands = Vec::new();
@@ -148,7 +148,7 @@ fn add_parts<'a>(plan: &'a Plan, expression: u32, blocks: &QueryBlocks, parts: &
                 return false;
             }
             for input in inputs {
-                if !add_parts(input, expression, blocks, parts) {
+                if !add_parts(input, blocks, parts) {
                     parts.inputs.push(input);
                 }
             }
