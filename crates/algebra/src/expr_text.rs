@@ -2,7 +2,7 @@
 
 use crate::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, Columns, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier,
-    ScalarFunction, SortKey, Subplan, SubqueryKind,
+    ScalarFunction, SortKey, Subplan, Subquery, SubqueryKind,
 };
 use muster_types::{SqlType, Value};
 
@@ -13,18 +13,19 @@ pub fn outermost(expr: &Expr, columns: &Columns) -> String {
 
 /// Writes an expression as [`outermost`] does, with other names for columns.
 pub fn outermost_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
+    Printer { name, subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }.outermost(expr)
 }
 
 /// Writes an expression as [`outermost_with`] does, but keeps the parentheses around the whole, as error messages have
 /// them.
 pub fn nested(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
+    Printer { name, subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }.expr(expr)
 }
 
 /// An aggregate as MySQL prints it: `sum(lineitem.l_quantity)`.
 pub fn aggregate(call: &AggregateCall, columns: &Columns) -> String {
-    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into() }.aggregate(call)
+    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }
+        .aggregate(call)
 }
 
 /// A column's name: `table.column`, or the name of what computes it.
@@ -41,6 +42,8 @@ pub struct Printer<'a> {
     pub name: &'a dyn Fn(ColId) -> String,
     /// `(select #n)`
     pub subplan: &'a dyn Fn(&Subplan) -> String,
+    /// The same before the subquery is planned.
+    pub subquery: &'a dyn Fn(&Subquery) -> String,
 }
 
 pub fn compare_sign(op: CompareOp) -> &'static str {
@@ -136,7 +139,7 @@ impl Printer<'_> {
             }
             Expr::Call { function: ScalarFunction::ComputedInteger, args, .. } => self.list(args),
             Expr::Call { function, args, .. } => self.call(*function, args),
-            Expr::Subquery(q) => subquery_text(&q.kind, "(select)".into(), self),
+            Expr::Subquery(q) => subquery_text(&q.kind, (self.subquery)(q), self),
             Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
         }
     }

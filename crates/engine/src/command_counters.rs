@@ -124,7 +124,7 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Update(_) => "update_multi",
         Statement::Delete(delete) if delete.has_one_table() => "delete",
         Statement::Delete(_) => "delete_multi",
-        Statement::Explain(_) | Statement::Describe { .. } => "explain_other",
+        Statement::Explain(_) | Statement::ExplainConnection { .. } | Statement::Describe { .. } => "explain_other",
         Statement::CreateDatabase(_) => "create_db",
         Statement::AlterDatabase(_) => "alter_db",
         Statement::DropDatabase { .. } => "drop_db",

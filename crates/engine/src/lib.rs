@@ -39,6 +39,7 @@ pub mod database;
 mod ddl;
 mod dml;
 mod estimate_errors;
+mod explain;
 pub mod infile;
 mod loading;
 mod metadata_locks;
@@ -61,6 +62,7 @@ pub mod waiting;
 pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
+pub use muster_explain::picture::svg as plan_picture;
 pub use muster_sql::split;
 pub use muster_storage::{
     FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, array_of, arrow_type, io, value_at,

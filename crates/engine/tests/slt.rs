@@ -176,6 +176,7 @@ files! {
     duplicate_subqueries
     early_stop
     enum_set
+    explain
     explain_changes
     expression_defaults
     expressions

@@ -4,12 +4,9 @@
 pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/engine/src/database.rs", "open_on", 78),
     ("crates/engine/src/session/dispatch.rs", "run", 86),
-    ("crates/engine/src/variables/values.rs", "check", 73),
     ("crates/engine/src/virtual_tables/show/tables.rs", "listing", 93),
     ("crates/eval/src/text.rs", "call", 74),
     ("crates/exec/src/lower/lookup.rs", "lookup_join", 75),
-    ("crates/explain/src/traditional.rs", "values", 74),
-    ("crates/explain/src/traditional.rs", "collect", 77),
     ("crates/explain/src/tree.rs", "operator", 91),
     ("crates/optimizer/src/access_path/mod.rs", "choose", 76),
     ("crates/optimizer/src/join_order/enumerator.rs", "search", 87),

@@ -31,6 +31,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["statement"],
     &["ddl"],
     &["dml"],
+    &["explain"],
     &["alter"],
     &["loading"],
     &["virtual_tables"],
@@ -96,6 +97,7 @@ pub const EXEC: &[&[&str]] = &[
 /// The modules of `optimizer` from the ground up.
 pub const OPTIMIZER: &[&[&str]] = &[
     &["interrupt"],
+    &["trace"],
     &["scope"],
     &["literal"],
     &["intervals"],

@@ -12,7 +12,6 @@
 //!     short_source the rows of an INSERT .. SELECT there              short_source.rs
 //!   create_select   CREATE TABLE .. SELECT                         create_select.rs
 //!   load         LOAD DATA row by row                              load.rs
-//!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
@@ -26,13 +25,12 @@
 
 mod assign;
 mod attempts;
-mod binding;
+pub mod binding;
 mod convert;
 mod create_select;
 mod delete;
 mod duplicate;
 mod evaluation;
-mod explain;
 mod generated;
 mod in_place;
 mod insert;
@@ -52,7 +50,6 @@ pub use convert::Conversion;
 pub use create_select::create_table_select;
 pub use delete::delete;
 pub use evaluation::Evaluation;
-pub use explain::explained;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
 pub use load::{TakeRows, load_rows};

@@ -2,9 +2,11 @@
 
 use super::state::SessionState;
 use crate::{
-    Outcome, alter, ddl, dml, loading,
+    Outcome, alter, ddl, dml,
+    explain::{self, Explained},
+    loading,
     processes::{INSERTING, UPDATING},
-    statement::{Done, StatementContext, evaluate, explain, query},
+    statement::{Done, StatementContext, evaluate, query},
     virtual_tables::show,
 };
 use muster_sql::{Explain, ScalarExpr, Statement};
@@ -59,12 +61,10 @@ impl SessionState {
             }
             Shutdown => done(self.shut_down(context)),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
-            Explain(explain) => {
-                self.note_short_path(context, explain);
-                match dml::explained(context, explain, parameters) {
-                    Some(shown) => shown,
-                    None => explain::explain(context, explain, parameters),
-                }
+            Explain(statement) => self.explain(context, statement, parameters),
+            ExplainConnection { analyze, format, into, id } => {
+                let shown = explain::explain_connection(context, *id, (*analyze, *format), into.as_deref())?;
+                self.explained(shown, into.as_deref())
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {
@@ -119,6 +119,23 @@ impl SessionState {
             SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
             Grant(grant) => done(ddl::grant(context, grant)),
             Revoke(grant) => done(ddl::revoke(context, grant)),
+        }
+    }
+
+    fn explain(&mut self, context: &Arc<StatementContext>, statement: &Explain, values: &[Value]) -> Result<Outcome> {
+        let shown = explain::explain(context, statement, values)?;
+        self.note_short_path(context, statement);
+        self.explained(shown, statement.into.as_deref())
+    }
+
+    /// Gives the client what EXPLAIN says, or a user variable.
+    fn explained(&mut self, shown: Explained, into: Option<&str>) -> Result<Outcome> {
+        match into {
+            Some(name) => {
+                self.set_user_variable(name, shown.into_text()?)?;
+                Done::default().outcome()
+            }
+            None => shown.outcome(),
         }
     }
 

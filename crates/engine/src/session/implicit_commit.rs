@@ -26,7 +26,7 @@ fn effect(statement: &Statement) -> Effect {
     match statement {
         Query(_) | SelectInto { .. } | Do(_) | Set(_) => Effect::Reads,
         Explain(explain) if explain.analyze => effect(&explain.statement),
-        Explain(_) => Effect::Reads,
+        Explain(_) | ExplainConnection { .. } => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
         CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
         CreateTable(_) | CreateTableSelect(_) | CreateIndex(_) | DropIndex(_) | AlterTable(_) | DropTable { .. } => {

@@ -7,7 +7,7 @@ use super::{
     rows::guard,
     rows::project,
 };
-use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
@@ -17,6 +17,9 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
+
+/// A plan that is expected to take so many milliseconds is measured as it runs, for EXPLAIN FOR CONNECTION.
+const PROFILED_MS_MIN: f64 = 10.0;
 
 /// A query ready to run.
 pub struct Planned {
@@ -123,6 +126,7 @@ fn optimize_without(
     options.serial_ms_max = context.database.options().serial_ms_max;
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
+    options.trace = context.trace.get().cloned().unwrap_or_default();
     off.iter().for_each(|switch| options.set(*switch, false));
     if tables.reads_newest() {
         // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are
@@ -224,8 +228,17 @@ pub fn run(
         .collect::<Result<Vec<_>>>()?;
     context.process.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
-    let exec = execution::exec_context(context, tables, profile);
     let identity = positions.iter().copied().eq(0..plan.output.len());
+    let (plan, columns) = (Arc::new(plan), Arc::new(columns));
+    let is_long = plan.estimate.cost_ms >= PROFILED_MS_MIN;
+    let profile = profile.or_else(|| is_long.then(|| Profile::new(context.process.counters.clone())));
+    context.process.set_running(RunningPlan {
+        plan: plan.clone(),
+        columns: columns.clone(),
+        statistics: tables.clone(),
+        profile: profile.clone(),
+    });
+    let exec = execution::exec_context(context, tables, profile);
     let stream = admitted::rows(context, Computation { plan, columns, exec }, deadline)?;
     let stream = match identity {
         true => stream,

@@ -1,6 +1,6 @@
 //! What statements ask the variables for each time, worked out once for a set of values.
 
-use super::Variables;
+use super::{Variables, flags};
 use muster_sql::Isolation;
 use muster_types::{SqlModes, Value, temporal::DateModes, time_zone::TimeZone};
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub struct Settings {
     pub auto_increment: (u64, u64),
     /// The number that the next row gets, if `insert_id` says so.
     pub insert_id: Option<u64>,
+    /// `optimizer_trace` has `enabled=on`.
+    pub traces_optimizer: bool,
 }
 
 impl Settings {
@@ -69,6 +71,7 @@ impl Settings {
                 variables.unsigned("auto_increment_offset"),
             ),
             insert_id: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
+            traces_optimizer: flags::is_on(&variables.text("optimizer_trace"), "enabled"),
         }
     }
 }

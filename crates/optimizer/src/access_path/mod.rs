@@ -7,6 +7,7 @@
 //!   hints.rs    what index hints forbid
 //!   rows.rs     how many rows the conditions leave
 //!   loose.rs    one entry of each group
+//!   traced.rs   the ways as events of the trace
 //! ```
 
 mod costing;
@@ -14,6 +15,7 @@ pub mod hints;
 pub mod loose;
 mod order;
 mod rows;
+mod traced;
 
 use crate::cost;
 use crate::estimate::{Estimator, table_rows};
@@ -74,6 +76,11 @@ struct Path {
 }
 
 impl Path {
+    /// The table itself, of so many rows.
+    fn whole(rows_read: f64) -> Path {
+        Path { index: 0, ranges: None, steered: false, rows_read, cost_ms: 0.0, ordered: None, covering: true }
+    }
+
     /// Returns true if all conditions hold for every row of the ranges.
     fn implies(&self, conjuncts: &[Expr]) -> bool {
         conjuncts.is_empty() || self.ranges.as_ref().is_some_and(|r| r.implied.iter().all(|implied| *implied))
@@ -137,6 +144,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let rows = total * rows::share(request.conjuncts, &held, estimator, options);
     let forced = hints::forces_reading(request.hints);
     let orders = |p: &Path| p.ordered.is_some() && hints::forces(p.index, request.hints, IndexHintScope::OrderBy);
+    let noted = traced::PathNotes::begin(&paths, options);
     let best = paths
         .into_iter()
         .map(|p| {
@@ -151,15 +159,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             hinted.then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
-        .unwrap_or(Path {
-            index: 0,
-            ranges: None,
-            steered: false,
-            rows_read: total,
-            cost_ms: 0.0,
-            ordered: None,
-            covering: true,
-        });
+        .unwrap_or_else(|| Path::whole(total));
+    noted.end(&request, &best, (total, rows), options);
     let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(request.conjuncts);
     let risk = (is_risky && !orders(&best)).then(|| builder.risk(&best));
     Chosen { plan: build(best, rows, columns.clone(), request, estimator, options), risk }

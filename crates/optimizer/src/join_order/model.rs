@@ -11,6 +11,7 @@ use crate::estimate::Estimator;
 use crate::options::Options;
 use crate::properties;
 use crate::scope::{self, ColSet};
+use crate::trace::{Event, JoinWay, unit_name};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Side, Switch};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -281,6 +282,23 @@ impl JoinModel for Model<'_> {
 
     fn orders(&self) -> usize {
         self.orders.all.len()
+    }
+
+    fn is_traced(&self) -> bool {
+        self.lookups.options.trace.is_on()
+    }
+
+    fn note_join(&self, left: Units, right: Units, way: JoinWay, cost_ms: f64, kept: bool) {
+        let units = |set: Units| (0..self.graph.units.len()).filter(move |unit| set & (1 << unit) != 0);
+        let names = |set: Units| units(set).map(|unit| unit_name(&self.graph.units[unit].rel)).collect();
+        let kind = match units(right).next().map(|unit| &self.graph.units[unit].role) {
+            Some(Role::Dependent { kind, .. }) => Some(*kind),
+            _ => None,
+        };
+        let rows = self.rows(left | right);
+        let column = self.graph.units.first().and_then(|unit| unit.columns.iter().next().copied());
+        let (left, right) = (names(left), names(right));
+        self.lookups.options.trace.note(|| Event::Joined { left, right, way, kind, rows, cost_ms, kept, column });
     }
 
     fn ordered_cost(&self, unit: usize, order: usize) -> Option<f64> {

@@ -250,8 +250,7 @@ impl Planner<'_> {
 
     /// A new number for a column of the same kind.
     fn again(&mut self, id: ColId) -> ColId {
-        let meta = self.columns.get(id).clone();
-        self.columns_mut().add(meta)
+        self.columns_mut().add_copy(id)
     }
 }
 

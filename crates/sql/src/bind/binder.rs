@@ -2,7 +2,7 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    scope::FromClause, star::Star,
+    numbering::Expressions, scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
@@ -40,6 +40,8 @@ pub(crate) struct Binder<'a> {
     pub blocks: Vec<Block>,
     /// Position of the query block that is being bound.
     pub block: Option<usize>,
+    /// The query expressions begun so far, and the one that is being bound.
+    pub expressions: Expressions,
     pub tables_bound: usize,
     /// Stored tables that are read, once for each mention.
     pub reads: Vec<TableRead>,
@@ -136,6 +138,7 @@ impl<'a> Binder<'a> {
             warnings: Vec::new(),
             blocks: Vec::new(),
             block: None,
+            expressions: Expressions::default(),
             tables_bound: 0,
             reads: Vec::new(),
             stored_columns: HashMap::new(),

@@ -13,7 +13,7 @@
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   sort_length  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
-//!   dml         INSERT, UPDATE, DELETE
+//!   dml         INSERT, UPDATE, DELETE       numbering  the numbers of query blocks
 //!   subquery    subqueries in expressions    expr/      expressions
 //! ```
 
@@ -29,6 +29,7 @@ mod from;
 mod generated;
 mod hints;
 mod null_dates;
+mod numbering;
 mod order;
 mod output;
 mod query;

@@ -11,14 +11,14 @@ use super::{
     expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
-    scope::{Clause, Names, Scope},
+    scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
 };
 use crate::{
     parse::is_reserved,
     typing::{Item, arithmetic::KEPT_DIGITS},
 };
-use muster_algebra::{ColId, Expr, Rel};
+use muster_algebra::{BlockClauses, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem, UnaryOperator};
 
@@ -103,12 +103,7 @@ impl Binder<'_> {
         if !ordered && !limits.is_set() {
             keys.clear();
         }
-        if self.block == Some(0) {
-            self.aggregated = aggregated;
-        }
-        if wants_from && !aggregated {
-            self.from = Some(from.clone());
-        }
+        self.note_rows(aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
@@ -133,7 +128,20 @@ impl Binder<'_> {
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
         }
+        let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
+        let limit = limits.count_or_all();
+        self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.
+    fn note_rows(&mut self, aggregated: bool, wanted: Option<&FromClause>) {
+        if self.block == Some(0) {
+            self.aggregated = aggregated;
+        }
+        if !aggregated && let Some(from) = wanted {
+            self.from = Some(from.clone());
+        }
     }
 
     fn having(&mut self, condition: &ast::Expr, mut cx: ExprContext) -> Result<Vec<Expr>> {

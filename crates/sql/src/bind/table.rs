@@ -4,13 +4,14 @@ use super::{
     binder::{Binder, BoundQuery, TableRead},
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
+    numbering::BegunExpression,
     scope::{Cte, FromClause, Names, Relation},
     select::bare_name,
 };
 use crate::Statement;
 use muster_algebra::{
-    ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction, TableDef,
-    ViewDef, Visibility,
+    BlockPlace, ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction,
+    TableDef, ViewDef, Visibility,
 };
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value, time_zone::TimeZone};
 use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
@@ -50,7 +51,9 @@ impl Binder<'_> {
                 };
                 self.count_table()?;
                 let reads = self.reads.len();
+                let begun = self.begin_derived(&alias.name.value, None);
                 let bound = self.query(subquery, names, false)?;
+                self.end_derived(begun, &bound.rel, &alias.name.value);
                 self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
@@ -77,7 +80,8 @@ impl Binder<'_> {
         if database.is_none()
             && let Some(cte) = names.cte(table)
         {
-            return self.cte(&cte, alias_name, names);
+            let start = name.0.first().and_then(|part| part.as_ident()).map(|ident| ident.span.start);
+            return self.cte(&cte, alias_name, start.map(|at| (at.line, at.column)), names);
         }
         let Some(database) = database.or(names.database) else {
             return Err(SqlError::no_database_selected());
@@ -192,7 +196,8 @@ impl Binder<'_> {
         converted.then_some(exprs)
     }
 
-    fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {
+    /// `used_at`: line and column of the name.
+    fn cte(&mut self, cte: &Cte, alias: &str, used_at: Option<(u64, u64)>, names: &Names) -> Result<Joined> {
         if names.cte_depth >= MAX_CTE_DEPTH {
             return Err(SqlError::new(
                 ErrorCode::TooHighLevelOfNesting,
@@ -202,7 +207,9 @@ impl Binder<'_> {
         let inside =
             Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
         let reads = self.reads.len();
+        let begun = self.begin_derived(alias, used_at);
         let bound = self.query(&cte.ast.query, &inside, false)?;
+        self.end_derived(begun, &bound.rel, alias);
         self.shelter(reads, &bound.rel, alias);
         self.derived(bound, alias, column_names(&cte.ast.alias)?)
     }
@@ -233,6 +240,7 @@ impl Binder<'_> {
             cte_depth: names.cte_depth,
         };
         let (reads, outside) = (self.reads.len(), std::mem::take(&mut self.view_checks));
+        let begun = self.begin_derived(alias, None);
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
             ErrorCode::NoSuchTable
             | ErrorCode::BadField
@@ -241,6 +249,7 @@ impl Binder<'_> {
             | ErrorCode::TableAccessDenied => invalid(),
             _ => e,
         })?;
+        self.end_derived(begun, &bound.rel, alias);
         let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);
         self.reads[reads..].iter_mut().for_each(|read| read.view = Some(alias.to_string()));
@@ -260,6 +269,17 @@ impl Binder<'_> {
         let relation = &mut joined.from.relations[0];
         (relation.database, relation.source) = (Some(view.database.clone()), RelationSource::View(source));
         Ok(joined)
+    }
+
+    fn begin_derived(&mut self, alias: &str, used_at: Option<(u64, u64)>) -> BegunExpression {
+        self.begin_expression(BlockPlace::Derived(alias.to_string()), used_at)
+    }
+
+    fn end_derived(&mut self, begun: BegunExpression, rel: &Rel, alias: &str) {
+        self.expressions.end(begun);
+        if is_merged(rel) && !self.is_kept_apart(alias) {
+            self.expressions.merge(begun);
+        }
     }
 
     /// Returns true if a subquery, bound since there were `reads` tables that are read, reads a table of the relation

@@ -109,26 +109,19 @@ fn query(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
+/// `EXPLAIN [ANALYZE] [FORMAT = name] [INTO @variable] statement | FOR CONNECTION number`, `DESCRIBE table [column]`
+/// (MySQL manual 15.8.2).
 fn explain(c: &mut Cursor) -> Result<Statement> {
     c.advance();
-    let mut analyze = c.accept("ANALYZE");
-    let mut format = None;
+    let (mut analyze, mut format, mut into) = (c.accept("ANALYZE"), None, None);
     loop {
         if c.at("FORMAT") && *c.peek(1) == Token::Eq {
             c.advance();
             c.advance();
-            let name = c.name_or_string()?;
-            format = Some(match name.to_ascii_uppercase().as_str() {
-                "TRADITIONAL" => ExplainFormat::Traditional,
-                "JSON" => ExplainFormat::Json,
-                "TREE" => ExplainFormat::Tree,
-                _ => {
-                    return Err(SqlError::new(
-                        muster_types::ErrorCode::Unknown,
-                        format!("Unknown EXPLAIN format name: '{name}'"),
-                    ));
-                }
-            });
+            format = Some(explain_format(&c.name_or_string()?)?);
+        } else if into.is_none() && c.at("INTO") {
+            c.advance();
+            into = Some(session::user_variable(c)?.ok_or_else(|| c.error())?);
         } else if !analyze && c.accept("ANALYZE") {
             analyze = true;
         } else if c.accept_any(&["EXTENDED", "PARTITIONS"]).is_none() {
@@ -136,20 +129,36 @@ fn explain(c: &mut Cursor) -> Result<Statement> {
         }
     }
     if c.at("FOR") && c.at_nth(1, "CONNECTION") {
-        return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
+        c.advance();
+        c.advance();
+        let id = c.unsigned()?;
+        return Ok(Statement::ExplainConnection { analyze, format, into, id });
     }
     let begins_statement = *c.peek(0) == Token::LParen
         || ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE"].iter().any(|w| c.at(w));
     if begins_statement {
         let statement = Box::new(statement(c)?);
-        return Ok(Statement::Explain(Explain { analyze, format, statement }));
+        return Ok(Statement::Explain(Explain { analyze, format, into, statement }));
     }
-    if analyze || format.is_some() {
+    if analyze || format.is_some() || into.is_some() {
         return Err(c.error());
     }
     let table = c.table_name()?;
     let pattern = if c.at_end() { None } else { Some(c.name_or_string()?) };
     Ok(Statement::Describe { table, pattern })
+}
+
+/// Error 1791 for a name that is none of a format.
+fn explain_format(name: &str) -> Result<ExplainFormat> {
+    match name.to_ascii_uppercase().as_str() {
+        "TRADITIONAL" => Ok(ExplainFormat::Traditional),
+        "JSON" => Ok(ExplainFormat::Json),
+        "TREE" => Ok(ExplainFormat::Tree),
+        _ => {
+            let message = format!("Unknown EXPLAIN format name: '{name}'");
+            Err(SqlError::new(muster_types::ErrorCode::UnknownExplainFormat, message))
+        }
+    }
 }
 
 /// `CHECK TABLE`: every option asks for the same, the whole check.

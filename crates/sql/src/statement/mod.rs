@@ -32,6 +32,13 @@ pub enum Statement {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Explain(Explain),
+    /// `EXPLAIN FOR CONNECTION id`.
+    ExplainConnection {
+        analyze: bool,
+        format: Option<ExplainFormat>,
+        into: Option<String>,
+        id: u64,
+    },
     /// `DESCRIBE table [column | 'pattern']`, `EXPLAIN table`, `SHOW COLUMNS` in short.
     Describe {
         table: TableName,
@@ -169,6 +176,8 @@ pub struct Explain {
     pub analyze: bool,
     /// `None`: no FORMAT was given (MySQL: `@@explain_format`; TREE for EXPLAIN ANALYZE).
     pub format: Option<ExplainFormat>,
+    /// The user variable that the text goes to.
+    pub into: Option<String>,
     pub statement: Box<Statement>,
 }
 

@@ -280,6 +280,8 @@ codes! {
     LockNowait = 3572, "HY000";
     CantUpdateWithReadLock = 1223, "HY000";
     ReadOnlyTransaction = 1792, "25006";
+    UnknownExplainFormat = 1791, "HY000";
+    ExplainNotSupported = 3012, "HY000";
     WrongObject = 1347, "HY000";
     TableDefChanged = 1412, "HY000";
     AutoincReadFailed = 1467, "HY000";

@@ -15,6 +15,7 @@ enum Ty {
     /// Text without case, of this many characters.
     Text(u32),
     Long,
+    Tiny,
     Int,
     UInt,
     Big,
@@ -116,6 +117,9 @@ const TABLES: &[(&str, Columns)] = &[
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
         ("ORDINAL_POSITION", UInt), ("POSITION_IN_UNIQUE_CONSTRAINT?", UInt), ("REFERENCED_TABLE_SCHEMA?", Name),
         ("REFERENCED_TABLE_NAME?", Name), ("REFERENCED_COLUMN_NAME?", Text(64)),
+    ]),
+    ("OPTIMIZER_TRACE", &[
+        ("QUERY", Long), ("TRACE", Long), ("MISSING_BYTES_BEYOND_MAX_MEM_SIZE", Int), ("INSUFFICIENT_PRIVILEGES", Tiny),
     ]),
     ("PARAMETERS", &[
         ("SPECIFIC_CATALOG", Name), ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)), ("ORDINAL_POSITION", UBig),
@@ -225,6 +229,7 @@ fn sql_type(ty: Ty) -> SqlType {
         Exact(length) => SqlType::varchar(length, Collation::Utf8mb3Bin),
         Text(length) => SqlType::varchar(length, Collation::SYSTEM),
         Long => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: Collation::SYSTEM },
+        Tiny => int(IntWidth::Tiny, false),
         Int => int(IntWidth::Int, false),
         UInt => int(IntWidth::Int, true),
         Big => SqlType::BIGINT,

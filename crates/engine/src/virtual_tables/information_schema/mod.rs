@@ -73,6 +73,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),
         "ENGINES" => server::engines(),
         "ESTIMATE_ERRORS" => statistics::estimate_errors(context)?,
+        "OPTIMIZER_TRACE" => server::optimizer_trace(context),
         "PROCESSLIST" => server::processlist(context),
         "GLOBAL_STATUS" => server::pairs(status::status(context, true)),
         "SESSION_STATUS" => server::pairs(status::status(context, false)),
