@@ -155,6 +155,20 @@ impl Rel {
         }
     }
 
+    /// Calls `f` on this relation, on its inputs, and on the relations of all subqueries in their expressions, parents
+    /// first.
+    pub fn visit(&self, f: &mut dyn FnMut(&Rel)) {
+        f(self);
+        for expr in self.exprs() {
+            expr.visit(&mut |part| {
+                if let Expr::Subquery(subquery) = part {
+                    subquery.rel.visit(f);
+                }
+            });
+        }
+        self.inputs().into_iter().for_each(|input| input.visit(f));
+    }
+
     /// The expressions of this node itself.
     pub fn exprs(&self) -> Vec<&Expr> {
         match self {

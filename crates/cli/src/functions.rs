@@ -1,7 +1,9 @@
 //! `muster lab functions`: the functions over a table of a million rows, on one database or on two in turn.
 
-use crate::{database_arguments::DatabaseArguments, machine_arguments::duration, print::print, progress::LoadBars};
-use anyhow::{Context, bail};
+use crate::{
+    database_arguments::DatabaseArguments, files, machine_arguments::duration, print::print, progress::LoadBars,
+};
+use anyhow::bail;
 use muster_lab::functions::{self, CallReport, FunctionOptions, measure, text};
 use std::path::PathBuf;
 
@@ -47,10 +49,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let databases = arguments.databases.databases(functions::DATABASE)?;
     let report = measure(&databases, &options, &LoadBars::new(functions::DATABASE), &told).await?;
     print(text(&report))?;
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(&report)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), &report)?;
     if !report.is_clean() {
         bail!("not all calls ran with the same results");
     }

@@ -1,7 +1,7 @@
 //! `muster lab`: experiments that show what access strategies do.
 
 use crate::{
-    affinity, functions, pages,
+    affinity, files, functions, pages,
     print::{print, print_line},
     progress::LoadBars,
     queries, regret,
@@ -158,7 +158,7 @@ pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
 fn save(arguments: &Arguments, reports: &[Report]) -> anyhow::Result<()> {
     for (path, text) in [(&arguments.json, json as fn(&[Report]) -> String), (&arguments.svg, svg)] {
         if let Some(path) = path {
-            std::fs::write(path, text(reports)).with_context(|| path.display().to_string())?;
+            files::write(path, text(reports))?;
         }
     }
     Ok(())

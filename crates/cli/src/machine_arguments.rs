@@ -1,4 +1,4 @@
-//! What the measuring commands use of the machine.
+//! The parts of the machine that a measuring command uses.
 
 use crate::{affinity, size::Size};
 use anyhow::Context;

@@ -15,6 +15,7 @@ mod database_arguments;
 mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
+mod files;
 mod functions;
 mod generate;
 mod generated;

@@ -1,7 +1,7 @@
 //! `muster lab pages`: pages of applications on one database, or on two in turn.
 
-use crate::{database_arguments::DatabaseArguments, print::print, progress::LoadBars};
-use anyhow::{Context, bail};
+use crate::{database_arguments::DatabaseArguments, files, print::print, progress::LoadBars};
+use anyhow::bail;
 use muster_lab::pages::{self, PageOptions, PageReport, measure, text};
 use std::path::PathBuf;
 
@@ -55,10 +55,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let databases = arguments.databases.databases(pages::DATABASE)?;
     let report = measure(&databases, &options, &LoadBars::new(pages::DATABASE), &told).await?;
     print(text(&report))?;
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(&report)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), &report)?;
     if !report.is_clean() {
         bail!("not all pages ran");
     }

@@ -1,10 +1,10 @@
 //! `muster lab dbt3` and `muster lab ssb`: the queries of a workload on a data directory or on any server.
 
 use crate::{
-    machine_arguments::MachineArguments, print::print, progress::LoadBars, server_arguments::ServerArguments,
+    files, machine_arguments::MachineArguments, print::print, progress::LoadBars, server_arguments::ServerArguments,
     size::Size,
 };
-use anyhow::{Context, bail};
+use anyhow::bail;
 use muster_engine::{DatabaseOptions, Durability};
 use muster_lab::{
     Workload,
@@ -132,12 +132,9 @@ pub fn told(query: &QueryReport) {
 }
 
 fn save(arguments: &Arguments, report: &QueriesReport) -> anyhow::Result<()> {
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(report)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), report)?;
     if let Some(path) = &arguments.svg {
-        std::fs::write(path, chart::svg(std::slice::from_ref(report))).with_context(|| path.display().to_string())?;
+        files::write(path, chart::svg(std::slice::from_ref(report)))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `muster lab regret`: the chosen plan of each query against plans that hints force.
 
-use crate::{print::print, progress::LoadBars, size::Size};
-use anyhow::{Context, bail};
+use crate::{files, print::print, progress::LoadBars, size::Size};
+use anyhow::bail;
 use muster_engine::LoadProgress;
 use muster_lab::{
     DataTable, Lab, Options,
@@ -104,7 +104,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 fn save(arguments: &Arguments, reports: &[RegretReport]) -> anyhow::Result<()> {
     for (path, text) in [(&arguments.json, json as fn(&[RegretReport]) -> String), (&arguments.svg, svg)] {
         if let Some(path) = path {
-            std::fs::write(path, text(reports)).with_context(|| path.display().to_string())?;
+            files::write(path, text(reports))?;
         }
     }
     Ok(())

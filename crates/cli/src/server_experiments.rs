@@ -1,7 +1,7 @@
 //! `muster lab EXPERIMENT --server URL`: experiments on a server, whose reads nothing records.
 
-use crate::{lab::Arguments, print::print, progress::LoadBars, queries::told};
-use anyhow::{Context, bail};
+use crate::{files, lab::Arguments, print::print, progress::LoadBars, queries::told};
+use anyhow::bail;
 use muster_lab::{
     Experiment,
     query_times::{QueriesReport, QueryOptions, chart, measure_experiment, text},
@@ -45,12 +45,9 @@ pub async fn run(arguments: &Arguments, host: &Host, experiments: &[&Experiment]
 }
 
 fn save(arguments: &Arguments, reports: &[QueriesReport]) -> anyhow::Result<()> {
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(reports)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), reports)?;
     if let Some(path) = &arguments.svg {
-        std::fs::write(path, chart::stacked(reports)).with_context(|| path.display().to_string())?;
+        files::write(path, chart::stacked(reports))?;
     }
     Ok(())
 }

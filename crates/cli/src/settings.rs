@@ -1,11 +1,12 @@
 //! `muster lab settings`: what settings of the log bring to TPC-C, and what crashes take with each.
 
 use crate::{
+    files,
     machine_arguments::{MachineArguments, duration},
     print::print,
     progress::LoadBars,
 };
-use anyhow::{Context, bail};
+use anyhow::bail;
 use muster_engine::DatabaseOptions;
 use muster_lab::{
     target::ServerAddress,
@@ -137,10 +138,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 fn save(arguments: &Arguments, report: &SettingsReport) -> anyhow::Result<()> {
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(report)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), report)?;
     if let Some(path) = &arguments.svg {
         let runs = report.variants.iter().flat_map(|variant| {
             let named = |run: &tpcc::TpccReport| tpcc::TpccReport {
@@ -149,8 +147,7 @@ fn save(arguments: &Arguments, report: &SettingsReport) -> anyhow::Result<()> {
             };
             variant.runs.iter().map(named)
         });
-        let chart = tpcc::chart::svg(&runs.collect::<Vec<_>>());
-        std::fs::write(path, chart).with_context(|| path.display().to_string())?;
+        files::write(path, tpcc::chart::svg(&runs.collect::<Vec<_>>()))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `muster lab tpcc`: TPC-C on a data directory or on any server with MySQL's protocol.
 
 use crate::{
+    files,
     log_arguments::LogArguments,
     machine_arguments::{MachineArguments, duration},
     open::OpenArguments,
@@ -8,7 +9,7 @@ use crate::{
     progress::LoadBars,
     size::Size,
 };
-use anyhow::{Context, bail};
+use anyhow::bail;
 use muster_lab::{
     target::{ServerAddress, TestedDatabase},
     tpcc::{self, Measured, RunOptions, Scale, TpccReport},
@@ -112,13 +113,9 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 fn save(arguments: &Arguments, report: &TpccReport) -> anyhow::Result<()> {
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(report)? + "\n";
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
+    files::write_json(arguments.json.as_deref(), report)?;
     if let Some(path) = &arguments.svg {
-        let chart = tpcc::chart::svg(std::slice::from_ref(report));
-        std::fs::write(path, chart).with_context(|| path.display().to_string())?;
+        files::write(path, tpcc::chart::svg(std::slice::from_ref(report)))?;
     }
     Ok(())
 }

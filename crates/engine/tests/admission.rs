@@ -43,9 +43,9 @@ fn client(database: &Arc<Database>) -> Session {
     session
 }
 
-fn start(database: &Arc<Database>, sql: &'static str) -> JoinHandle<Result<Vec<Vec<String>>, SqlError>> {
-    let mut session = client(database);
-    tokio::spawn(async move { rows(&mut session, sql).await })
+fn start(database: &Arc<Database>, sql: &str) -> JoinHandle<Result<Vec<Vec<String>>, SqlError>> {
+    let (mut session, sql) = (client(database), sql.to_owned());
+    tokio::spawn(async move { rows(&mut session, &sql).await })
 }
 
 /// The session that runs or waits, by its state, once there is one.
@@ -169,18 +169,29 @@ async fn what_builds_files_waits_and_can_be_stopped() {
     assert_eq!(status(&database, "Admission_running").await, 0);
 }
 
+/// Keeps 3.3 MB of texts, which it cannot spill, from its first rows on, and twice at its end. It sleeps with its last
+/// rows: such statements that run at a time hold memory at a time, however quick they are.
+fn large(rows_of_b: u32) -> String {
+    let text = |letter| format!("MAX(IF(a.i + b.i = 0, REPEAT('{letter}', 1100000), NULL))");
+    let slept = "SUM(SLEEP(IF(a.i = 3999 AND b.i = 0, 0.1, 0)))";
+    let (x, y, z) = (text('x'), text('y'), text('z'));
+    format!("SELECT LENGTH({x}), LENGTH({y}), LENGTH({z}) + {slept} FROM n a, n b WHERE b.i < {rows_of_b}")
+}
+
+/// Room for one [`large`] statement, and not for the end of two.
+fn little_memory() -> DatabaseOptions {
+    DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() }
+}
+
 /// Together they want several times the memory that there is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statements_get_the_memory_that_they_get_alone() {
     let directory = tempfile::tempdir().expect("a folder for the test");
-    let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
-    let database = database(directory.path(), options).await;
-    // MAX keeps a text of 600 kB for each of its calls, which it cannot spill.
-    let large = "SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
-                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 100";
-    let alone = start(&database, large).await.expect("no panic").expect("it has memory alone");
+    let database = database(directory.path(), little_memory()).await;
+    let large = large(100);
+    let alone = start(&database, &large).await.expect("no panic").expect("it has memory alone");
     rows(&mut client(&database), "SET GLOBAL admission_running_max = 4").await.expect("a global variable");
-    let all: Vec<_> = (0..4).map(|_| start(&database, large)).collect();
+    let all: Vec<_> = (0..4).map(|_| start(&database, &large)).collect();
     for statement in all {
         assert_eq!(statement.await.expect("no panic").expect("it gets memory in the end"), alone);
     }
@@ -191,16 +202,13 @@ async fn statements_get_the_memory_that_they_get_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_came_early_do_not_forbid_another_attempt() {
     let directory = tempfile::tempdir().expect("a folder for the test");
-    let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
-    let database = database(directory.path(), options).await;
-    let early = "SELECT i, 0, 0 FROM n WHERE i < 3 UNION ALL \
-                 SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
-                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 40";
-    let mut alone = start(&database, early).await.expect("no panic").expect("it has memory alone");
+    let database = database(directory.path(), little_memory()).await;
+    let early = format!("SELECT i, 0, 0 FROM n WHERE i < 3 UNION ALL {}", large(5));
+    let mut alone = start(&database, &early).await.expect("no panic").expect("it has memory alone");
     alone.sort();
     assert_eq!(alone.len(), 4);
     rows(&mut client(&database), "SET GLOBAL admission_running_max = 4").await.expect("a global variable");
-    let all: Vec<_> = (0..4).map(|_| start(&database, early)).collect();
+    let all: Vec<_> = (0..4).map(|_| start(&database, &early)).collect();
     for statement in all {
         let mut found = statement.await.expect("no panic").expect("it gets memory in the end");
         found.sort();

@@ -8,7 +8,7 @@ use muster_types::{
 };
 use std::{cmp::Ordering, ops::Range};
 
-/// What is known of the arguments of a call without their values.
+/// The arguments of a call, as far as they are known without their values.
 pub(super) struct Arguments {
     pub types: Vec<Option<SqlType>>,
     /// The arguments that are compared.
@@ -18,7 +18,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Of a call with these arguments. `type_of`: the type of an expression, if it is known.
+    /// The arguments of a call. `type_of`: the type of an expression, if it is known.
     pub fn of(function: ScalarFunction, args: &[Expr], type_of: &dyn Fn(&Expr) -> Option<SqlType>) -> Arguments {
         let types: Vec<Option<SqlType>> = args.iter().map(type_of).collect();
         // LOCATE compares as the text does in which something is looked for.

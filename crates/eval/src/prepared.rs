@@ -43,7 +43,7 @@ struct CallNode<'e> {
     values: Vec<Value>,
 }
 
-/// What is known of a call without its values.
+/// A call, as far as it is known without its values.
 enum Prearranged {
     Library(LibraryCall),
     Own(ScalarFunction, Arguments),

@@ -13,6 +13,7 @@
 //!   regret         chosen against forced plans       regret/
 //!   tpcc           transactions and their report     tpcc/
 //!   query_times    queries on any database           query_times/
+//!   InTurn         databases beside each other        in_turn.rs
 //!   pages          pages of applications, in turn    pages/
 //!   functions      functions over a table, in turn   functions/
 //!   Environment    version, settings, machine        environment.rs
@@ -26,6 +27,7 @@ pub mod device;
 pub mod environment;
 pub mod experiment;
 pub mod functions;
+mod in_turn;
 pub mod load;
 pub mod pages;
 pub mod queries;

@@ -12,7 +12,7 @@ use crate::{
     DataSet, NoSuchScale, Workload,
     device::DEVICES,
     experiment::{Experiment, Strategy},
-    load::{self, LoadObserver},
+    load::{self, LoadObserver, Quiet},
     report::{Measurement, Report, StrategyReport},
     statistics::Sample,
 };
@@ -69,6 +69,11 @@ const RUNS_MIN: usize = 3;
 pub trait LabObserver: LoadObserver {
     fn experiment_started(&self, experiment: &Experiment);
     fn strategy_finished(&self, experiment: &Experiment, report: &StrategyReport);
+}
+
+impl LabObserver for Quiet {
+    fn experiment_started(&self, _: &Experiment) {}
+    fn strategy_finished(&self, _: &Experiment, _: &StrategyReport) {}
 }
 
 pub struct Lab {

@@ -3,23 +3,16 @@
 
 mod plans;
 
-use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress, NoLocalFiles, Session, SessionOptions};
+use muster_engine::{Database, DatabaseOptions, Durability, NoLocalFiles, Session, SessionOptions};
 use muster_lab::{
-    DataTable, Workload,
-    load::{LoadObserver, load},
+    Workload,
+    load::{Quiet, load},
 };
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// One part in a million: the references give averages as doubles.
 const TOLERANCE: f64 = 1e-6;
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
 
 fn open(directory: &std::path::Path) -> Arc<Database> {
     let options = DatabaseOptions {

@@ -1,25 +1,12 @@
 //! Every experiment on small data: plans are those of the strategies, rows are the same, and effects point the right
 //! way in counters, pages and modelled time (never in time on the clock).
 
-use muster_engine::LoadProgress;
 use muster_lab::{
-    DataTable, Experiment, Lab, LabObserver, Options, Report,
-    load::LoadObserver,
-    report::{Measurement, StrategyReport, json::json, svg::svg, table::table},
+    Experiment, Lab, Options, Report,
+    load::Quiet,
+    report::{Measurement, json::json, svg::svg, table::table},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
-
-impl LabObserver for Quiet {
-    fn experiment_started(&self, _: &Experiment) {}
-    fn strategy_finished(&self, _: &Experiment, _: &StrategyReport) {}
-}
+use std::{collections::BTreeMap, time::Duration};
 
 /// Small pages and a small pool, so that little data is many pages of which few stay.
 fn options(directory: &tempfile::TempDir) -> Options {

@@ -1,20 +1,12 @@
 //! The functions over a small table of a data directory.
 
-use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
+use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_lab::{
-    DataTable,
     functions::{CALLS, FunctionOptions, measure, text},
-    load::LoadObserver,
+    load::Quiet,
     target::{MeasuredDatabase, TestedDatabase},
 };
-use std::{path::Path, sync::Arc, time::Duration};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
+use std::{path::Path, time::Duration};
 
 fn measured(name: &str, path: &Path) -> MeasuredDatabase {
     let options = DatabaseOptions {

@@ -1,21 +1,13 @@
 //! Pages of applications on a data directory and on a server, in turn.
 
-use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
+use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_lab::{
-    DataTable,
-    load::LoadObserver,
+    load::Quiet,
     pages::{PAGES, PageOptions, PagesReport, measure, text},
     target::{MeasuredDatabase, ServerAddress, TargetError, TargetSession, TestedDatabase},
 };
 use muster_server::{Server, ServerOptions};
 use std::{path::Path, sync::Arc};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
 
 fn open(path: &Path) -> Arc<Database> {
     let options = DatabaseOptions {

@@ -1,23 +1,16 @@
 //! Times of queries, on a data directory and on a server.
 
-use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
+use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_lab::{
-    DataTable, Experiment, Workload,
+    Experiment, Workload,
     experiment::{Queries, Strategy},
-    load::LoadObserver,
+    load::Quiet,
     query_times::{QueriesReport, QueryOptions, QueryReport, chart, measure, measure_experiment, text},
     target::{ServerAddress, ServerTarget, TargetError, TargetSession},
     tpcc::settings::Host,
 };
 use muster_server::{Server, ServerOptions};
-use std::{path::Path, sync::Arc, time::Duration};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
+use std::{path::Path, time::Duration};
 
 fn database_options() -> DatabaseOptions {
     DatabaseOptions {

@@ -1,26 +1,14 @@
 //! The regret of some queries on small data, from candidates to the report. Times are not looked at.
 
-use muster_engine::LoadProgress;
 use muster_lab::{
-    DataTable, Lab, Options,
-    load::LoadObserver,
+    Lab, Options,
+    load::Quiet,
     regret::{
-        Regime, RegretObserver, RegretOptions, RegretReport, Subject,
+        Regime, RegretOptions, RegretReport, Subject,
         report::{QueryReport, RegimeReport, json, svg::svg, table::table},
     },
 };
-use std::{collections::HashSet, sync::Arc, time::Duration};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
-
-impl RegretObserver for Quiet {
-    fn query_finished(&self, _: Regime, _: &QueryReport) {}
-}
+use std::{collections::HashSet, time::Duration};
 
 const SCALE: f64 = 0.01;
 

@@ -1,22 +1,14 @@
 //! What crashes take with safe and with unsafe settings of the log, and settings that a database lacks.
 
-use muster_engine::{DatabaseOptions, LoadProgress};
+use muster_engine::DatabaseOptions;
 use muster_lab::{
-    DataTable,
-    load::LoadObserver,
+    load::Quiet,
     tpcc::{
         self, RunOptions, Scale,
         settings::{Comparison, CrashKind, Host, LoadedDisk, SettingsOptions, SimulatedCrashes, compare, text},
     },
 };
-use std::{sync::Arc, time::Duration};
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
+use std::time::Duration;
 
 /// Runs until a crash takes what it may.
 const ATTEMPTS: u64 = 5;

@@ -1,22 +1,12 @@
 //! The tables of sysbench, loaded and asked with the statements of its read tests.
 
 use arrow_array::RecordBatch;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, LoadProgress, NoLocalFiles, Session, SessionOptions, value_at,
-};
+use muster_engine::{Database, DatabaseOptions, Durability, NoLocalFiles, Session, SessionOptions, value_at};
 use muster_lab::{
-    DataTable,
-    load::{LoadObserver, is_loaded, load},
+    load::{Quiet, is_loaded, load},
     sysbench,
 };
 use std::sync::Arc;
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
 
 fn session(directory: &std::path::Path) -> Session {
     let options = DatabaseOptions {

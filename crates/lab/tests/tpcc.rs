@@ -1,9 +1,8 @@
 //! TPC-C at a reduced size, on a data directory and on a server.
 
-use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress};
+use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_lab::{
-    DataTable,
-    load::LoadObserver,
+    load::Quiet,
     target::{AnyTarget, ServerAddress, TargetSession, TestedDatabase},
     tpcc::{self, Kind, Measured, RunOptions, Scale, Table, TpccReport, conditions},
 };
@@ -11,13 +10,6 @@ use muster_server::{Server, ServerOptions};
 use std::{path::Path, sync::Arc, time::Duration};
 
 const SCALE: Scale = Scale { warehouses: 2, items: 500, customers: 60, seed: 7 };
-
-struct Quiet;
-
-impl LoadObserver for Quiet {
-    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &DataTable, _: u64) {}
-}
 
 fn open(directory: &Path) -> Arc<Database> {
     let options = DatabaseOptions {

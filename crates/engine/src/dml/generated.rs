@@ -12,15 +12,6 @@ use std::{cell::Cell, ops::RangeInclusive};
 /// Most values of an interval.
 const INTERVAL_MAX: u64 = 65_535;
 
-#[derive(Debug, Clone, Copy, Default)]
-enum Moved {
-    #[default]
-    No,
-    /// And nobody else since its first change.
-    Alone(Advance),
-    BesideOthers,
-}
-
 pub struct Generated<'a> {
     target: &'a OpenTarget,
     /// The position of the column; `None`: the table has none.
@@ -194,6 +185,16 @@ pub fn keep_above(target: &OpenTarget, value: &Value) -> Result<()> {
 /// How a statement has moved the next number of its table.
 #[derive(Debug, Default)]
 pub struct NumbersTaken(Cell<Moved>);
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Moved {
+    /// Not at all.
+    #[default]
+    No,
+    /// By so much, and no other statement has moved it since.
+    Alone(Advance),
+    BesideOthers,
+}
 
 impl NumbersTaken {
     fn note(&self, advance: Option<Advance>) {

@@ -179,24 +179,13 @@ impl FoundRows {
         &self,
         mut row: impl FnMut(&[Value], Option<&LockedRow>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
+        let columns = self.columns.len();
         let kept = match &self.rows {
             HeldRows::Kept(kept) => kept,
             HeldRows::Locked(rows) => {
-                for locked in rows {
-                    if row(&locked.values()[..self.columns.len()], Some(locked))?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                return Ok(ControlFlow::Continue(()));
+                return until_break(rows, |locked| row(&locked.values()[..columns], Some(locked)));
             }
-            HeldRows::Values(rows) => {
-                for values in rows {
-                    if row(values, None)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                return Ok(ControlFlow::Continue(()));
-            }
+            HeldRows::Values(rows) => return until_break(rows, |values| row(values, None)),
         };
         let mut values = Vec::with_capacity(self.columns.len());
         for batch in kept.batches()? {
@@ -228,4 +217,14 @@ impl FoundRows {
     pub fn position(&self, column: ColId) -> Option<usize> {
         self.columns.iter().position(|c| *c == column)
     }
+}
+
+/// Calls `each` with one row after the other, until it breaks off.
+fn until_break<T>(rows: &[T], mut each: impl FnMut(&T) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
+    for row in rows {
+        if each(row)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }

@@ -51,9 +51,7 @@ impl ShortSource<'_> {
         };
         match run_nested(self.plan, plan, self.parameters, &reads, &mut sink) {
             RunEnd::Rows(figures) => {
-                self.plan.too_many.note_well();
-                self.plan.count(&figures, &context.process.counters);
-                plan_counters::add(self.plan.counts(), &context.process.counters);
+                plan_counters::count_short(self.plan, &figures, &context.process.counters);
                 Ok(FoundRows::of_values(columns, sink.rows))
             }
             RunEnd::Failed(e) => Err(e),

@@ -1,13 +1,13 @@
-//! What is kept of a query that does not take the short path: its names and types, known for all values of its
-//! parameters, and the plan that it had last. The general path does not parse and bind it again, and does not plan it
-//! again if it comes with the same values soon.
+//! A query that does not take the short path is kept with its names and types, known for all values of its parameters,
+//! and with the plan that it had last. The general path does not parse and bind it again, and does not plan it again if
+//! it comes with the same values soon.
 
 use super::{
     parameter_places::{has_comparisons_only, with_values},
     values::ValueRules,
 };
 use crate::{tables::TableSet, variables::Variables};
-use muster_algebra::{ColId, Columns, Expr, Plan, Rel, TableId};
+use muster_algebra::{ColId, Columns, Plan, Rel, TableId};
 use muster_sql::{Bound, Statement};
 use muster_storage::mutex::Mutex;
 use muster_types::Value;
@@ -99,14 +99,7 @@ impl KeptQuery {
 }
 
 fn reads_virtual_tables(rel: &Rel) -> bool {
-    let is_virtual = matches!(rel, Rel::Get { table, .. } if table.id.is_virtual());
-    let mut below = false;
-    for expr in rel.exprs() {
-        expr.visit(&mut |e| {
-            if let Expr::Subquery(subquery) = e {
-                below |= reads_virtual_tables(&subquery.rel);
-            }
-        });
-    }
-    is_virtual || below || rel.inputs().into_iter().any(reads_virtual_tables)
+    let mut found = false;
+    rel.visit(&mut |rel| found |= matches!(rel, Rel::Get { table, .. } if table.id.is_virtual()));
+    found
 }

@@ -16,7 +16,7 @@
 //!          the rows that it changes: RowSearch                        search.rs
 //! ```
 //!
-//! What the general path keeps of a query that does not take it: kept_query.rs.
+//! A query that does not take it is kept for the general path: kept_query.rs.
 //!
 //! Who asks for it, and what a statement counts, is the session's: `session/short_path`. `docs/short-path.md` tells
 //! the whole.

@@ -36,17 +36,9 @@ pub(super) fn parameters_are_compared(expr: &Expr, ty: &dyn Fn(ColId) -> SqlType
 /// subqueries.
 pub fn has_comparisons_only(rel: &Rel, columns: &Columns) -> bool {
     let ty = |id: ColId| columns.ty(id);
-    let are_compared = |expr: &Expr| {
-        let mut in_subqueries = true;
-        expr.visit(&mut |e| {
-            if let Expr::Subquery(subquery) = e {
-                in_subqueries &= has_comparisons_only(&subquery.rel, columns);
-            }
-        });
-        in_subqueries && parameters_are_compared(expr, &ty).is_some()
-    };
-    rel.exprs().into_iter().all(are_compared)
-        && rel.inputs().into_iter().all(|input| has_comparisons_only(input, columns))
+    let mut all = true;
+    rel.visit(&mut |rel| all &= rel.exprs().into_iter().all(|expr| parameters_are_compared(expr, &ty).is_some()));
+    all
 }
 
 /// A relation with values in the places of its parameters.

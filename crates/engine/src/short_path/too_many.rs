@@ -1,5 +1,5 @@
-//! What a plan remembers of runs that met too many rows: where data are skewed, some values have many rows and most
-//! have few, and the former are to cost the latter nothing.
+//! A plan remembers runs that met too many rows: where data are skewed, some values have many rows and most have few,
+//! and the former are to cost the latter nothing.
 //!
 //! A run that is left costs about a quarter of what one that ends well saves, so a plan is worth its while as long as
 //! one run in five ends well. Values that had too many rows go to the general path at once, until they have been met
@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
-/// What a run that ends well takes back of the weight of those that do not.
+/// Weight of failed runs that one run takes back which ends well.
 const WELL: u32 = 4;
 /// The weight at which a plan is given up.
 const WEIGHT_MAX: u32 = 64;

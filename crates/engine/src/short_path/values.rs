@@ -109,12 +109,13 @@ impl ValueRules {
 
 /// Calls `note` with the number and the type of each parameter of a relation and of its subqueries.
 fn visit_parameters(rel: &Rel, note: &mut dyn FnMut(usize, SqlType)) {
-    for expr in rel.exprs() {
-        expr.visit(&mut |e| match e {
-            Expr::Parameter { index, ty } => note(*index, *ty),
-            Expr::Subquery(subquery) => visit_parameters(&subquery.rel, note),
-            _ => {}
-        });
-    }
-    rel.inputs().into_iter().for_each(|input| visit_parameters(input, note));
+    rel.visit(&mut |rel| {
+        for expr in rel.exprs() {
+            expr.visit(&mut |e| {
+                if let Expr::Parameter { index, ty } = e {
+                    note(*index, *ty);
+                }
+            });
+        }
+    });
 }

@@ -1,5 +1,6 @@
 //! Status variables that a plan fills when it starts: how tables are read and sorted.
 
+use crate::short_path::{RunFigures, ShortPlan};
 use muster_algebra::Plan;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
@@ -9,8 +10,15 @@ pub fn count(plan: &Plan, counters: &QueryCounters) {
     add(&muster_explain::counters::count(plan), counters);
 }
 
+/// Counts a run of the short path that has its rows: what the general path counts for the statement, and what was read.
+pub fn count_short(plan: &ShortPlan, figures: &RunFigures, counters: &QueryCounters) {
+    plan.too_many.note_well();
+    plan.count(figures, counters);
+    add(plan.counts(), counters);
+}
+
 /// Adds what a plan counts.
-pub fn add(counts: &PlanCounts, counters: &QueryCounters) {
+fn add(counts: &PlanCounts, counters: &QueryCounters) {
     if *counts == PlanCounts::default() {
         return;
     }

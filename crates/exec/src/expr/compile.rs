@@ -3,7 +3,7 @@
 use super::{
     Physical, Scope,
     arithmetic::{Arithmetic, Family},
-    columnwise::{Columnwise, Prearranged},
+    columnwise::Columnwise,
     compare::common_type,
     control::{Coalesce, IsTruth},
     convert::{ArrowCast, fast_cast},
@@ -168,11 +168,7 @@ impl Compiler<'_> {
     fn row_wise(&self, mut node: Expr, ty: SqlType) -> Result<Physical> {
         let (mut args, mut types) = (Vec::new(), Vec::new());
         let all_types: Vec<SqlType> = node.children().into_iter().map(|part| part.ty(self.columns)).collect();
-        // Long texts are accounted for row by row.
-        let columns = match self.is_long_text(&node) {
-            true => None,
-            false => Prearranged::of(&node, &all_types, self.texts.text_bytes_max),
-        };
+        let is_long = self.is_long_text(&node);
         for part in node.children_mut() {
             // Literals stay: the evaluator may look at them (the format of DATE_FORMAT).
             if matches!(part, Expr::Literal { .. }) {
@@ -183,9 +179,13 @@ impl Compiler<'_> {
             types.push(part.ty(self.columns));
         }
         let (rows, result) = (self.kernel(node, types, ty), arrow_type(&ty));
-        Ok(match columns {
-            Some(columns) => KernelExpr::build(Columnwise { columns, rows }, args, result, true),
-            None => KernelExpr::build(rows, args, result, true),
+        // Long texts are accounted for row by row.
+        if is_long {
+            return Ok(KernelExpr::build(rows, args, result, true));
+        }
+        Ok(match Columnwise::of(rows, &all_types) {
+            Ok(columnwise) => KernelExpr::build(columnwise, args, result, true),
+            Err(rows) => KernelExpr::build(*rows, args, result, true),
         })
     }
 

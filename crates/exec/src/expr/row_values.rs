@@ -38,7 +38,7 @@ pub enum Results {
 }
 
 impl Results {
-    /// Of results of this type, of about so many.
+    /// No results yet of this type, with room for about so many.
     pub fn new(ty: SqlType, capacity: usize) -> Results {
         match arrow_type(&ty) {
             DataType::Int64 => {

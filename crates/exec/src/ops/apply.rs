@@ -261,6 +261,8 @@ async fn sleep(seconds: &Physical, batch: &RecordBatch, ty: SqlType) -> Result<A
     for row in 0..rows {
         if seconds.is_valid(row)
             && let Ok(time) = Duration::try_from_secs_f64(seconds.value(row))
+            // The timer would take a millisecond for it.
+            && !time.is_zero()
         {
             tokio::time::sleep(time).await;
         }

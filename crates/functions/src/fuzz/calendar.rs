@@ -90,7 +90,7 @@ impl ModelMoment {
         if belongs_to_next { (self.year + 1, 1) } else { (self.year, number) }
     }
 
-    /// What a specifier writes.
+    /// The text that a specifier writes.
     pub fn written(&self, specifier: char) -> String {
         let ModelMoment { year, month, day, hour, minute, second, micros } = *self;
         let hour12 = if hour % 12 == 0 { 12 } else { hour % 12 };
@@ -136,7 +136,7 @@ impl ModelMoment {
         }
     }
 
-    /// What a format writes; `None` for an empty one.
+    /// The text that a format writes; `None` for an empty one.
     pub fn formatted(&self, format: &str) -> Option<String> {
         let mut out = String::new();
         let mut rest = format.chars();

@@ -59,7 +59,7 @@ fn any_texts(bytes: &[u8]) {
     let (format, text) = two_texts(bytes);
     let (read, _) = str_to_date(&text, &format);
     if let Value::DateTime(_) = read {
-        // What is a datetime is one in the format that has all its parts.
+        // A datetime is one in the format that has all its parts.
         let whole = "%Y-%m-%d %H:%i:%s.%f";
         let Some(Value::Text(written)) = date_format(&read, whole) else { panic!("{read:?} is not written") };
         assert_eq!(str_to_date(&written, whole), (read.clone(), 0), "{written}");

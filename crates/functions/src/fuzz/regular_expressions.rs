@@ -20,7 +20,7 @@ pub fn regular_expressions(bytes: &[u8]) {
     as_the_model_finds(&mut Choices::new(bytes));
 }
 
-/// What is found, its place, and whether something is, agree.
+/// The functions agree on what is found, on its place, and on whether something is.
 fn any_texts(bytes: &[u8]) {
     let (pattern, text) = two_texts(bytes);
     let args = [Value::Text(text), Value::Text(pattern)];

@@ -183,7 +183,7 @@ impl Written<'_> {
     fn days(&self) -> Option<Days> {
         let Moment { year, month, day, .. } = self.moment;
         let has_date = !self.is_time && (month != 0 || year != 0);
-        has_date.then(|| read::days_of_number(day_number(year, month, day)))
+        has_date.then(|| Days::of_number(day_number(year, month, day)))
     }
 }
 

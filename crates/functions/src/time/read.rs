@@ -8,8 +8,6 @@ use muster_types::{
 };
 use std::cell::RefCell;
 
-/// The number of 1970-01-01 among the days since the year 0, as TO_DAYS counts them.
-const DAY_NUMBER_OF_1970: i64 = 719_528;
 /// Day numbers up to this one are of the year 0, which MySQL makes its zero date.
 const YEAR_ZERO_LAST: i64 = 365;
 /// 9999-12-31.
@@ -51,17 +49,12 @@ pub fn day_number(year: i32, month: u32, day: u32) -> i64 {
     days + year / 4 - ((year / 100 + 1) * 3) / 4
 }
 
-/// The day of a number since the year 0.
-pub fn days_of_number(day_number: i64) -> Days {
-    Days(i32::try_from(day_number - DAY_NUMBER_OF_1970).unwrap_or(i32::MAX))
-}
-
 /// The date code of a day's number since the year 0, whose days are the zero date. `None` for a number behind the year
 /// 9999.
 pub fn date_of_number(day_number: i64) -> Option<i32> {
     match day_number {
         n if n <= YEAR_ZERO_LAST => Some(ZERO_DATE),
-        n if n <= DAY_NUMBER_MAX => Some(days_of_number(n).code()),
+        n if n <= DAY_NUMBER_MAX => Some(Days::of_number(n).code()),
         _ => None,
     }
 }
@@ -185,8 +178,8 @@ mod tests {
     fn numbers_of_days_are_mysqls() {
         assert_eq!(day_number(2007, 10, 7), 733_321);
         assert_eq!(day_number(9999, 12, 31), DAY_NUMBER_MAX);
-        assert_eq!(days_of_number(day_number(1970, 1, 1)), Days(0));
-        assert_eq!(days_of_number(day_number(1, 1, 1)), Days::from_civil(1, 1, 1));
+        assert_eq!(Days::of_number(day_number(1970, 1, 1)), Days(0));
+        assert_eq!(Days::of_number(day_number(1, 1, 1)), Days::from_civil(1, 1, 1));
         assert_eq!((date_of_number(365), date_of_number(DAY_NUMBER_MAX + 1)), (Some(ZERO_DATE), None));
     }
 }

@@ -1,13 +1,15 @@
 //! STR_TO_DATE (manual 14.7), as MySQL's `extract_date_time` reads.
 
 use super::{
-    read::{day_number, days_of_number, full_year},
+    read::{day_number, full_year},
     week::weekday,
 };
 use crate::{Call, ResultType, Typing, locale::Locale};
 use muster_types::{
     ErrorCode, Result, SqlType, Value,
-    temporal::{DateModes, FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, ZERO_DATE, code_parts, date_code, datetime_of},
+    temporal::{
+        DateModes, Days, FSP_MAX, MICROS_PER_DAY, MICROS_PER_SECOND, ZERO_DATE, code_parts, date_code, datetime_of,
+    },
 };
 
 /// Specifiers that make a result a time, and those that make it a date; days of months make neither.
@@ -251,7 +253,7 @@ impl Fields {
                 _ => return Err(DATETIME),
             };
             let first = day_number(year as i32, 1, 1);
-            let monday_based = i64::from(weekday(days_of_number(first)));
+            let monday_based = i64::from(weekday(Days::of_number(first)));
             let of_first = if week.sunday_first { (monday_based + 1) % 7 } else { monday_based };
             let is_first_week = if week.sunday_first { of_first == 0 } else { of_first <= 3 };
             let in_week = if week.sunday_first { self.weekday % 7 } else { self.weekday - 1 };

@@ -1,6 +1,6 @@
 //! The functions with a typical call of each. The columns are those of `schema.sql`.
 
-/// What a statement makes of the values of a call, so that no server can leave them out.
+/// The aggregate that a statement makes of the values of a call, so that no server can leave them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// BIT_XOR of integers.

@@ -2,9 +2,8 @@
 
 use super::{CALLS, Call, CallReport, FunctionsReport, data_set};
 use crate::{
-    environment::{DatabaseReport, Environment},
+    in_turn::InTurn,
     load::LoadObserver,
-    query_times::prepare,
     statistics::Sample,
     target::{AnyTarget, MeasuredDatabase, Result, TargetError, TargetSession},
 };
@@ -35,21 +34,15 @@ pub async fn measure(
     let calls = chosen(options)?;
     let data = data_set(options.rows);
     let mut report = FunctionsReport::new(options);
-    let mut targets = Vec::new();
-    for measured in databases {
-        prepare(&measured.database, &measured.schema, &data, options.reload, observer).await?;
-        let mut target = connect(measured, options).await?;
-        let environment = Environment::of(&mut target).await?;
-        report.databases.push(DatabaseReport { name: measured.name.clone(), environment });
-        targets.push(target);
-    }
+    // Statements end after the time that there is.
+    let first = format!("SET SESSION max_execution_time = {}", options.time_max.as_millis().max(1));
+    let mut in_turn;
+    (in_turn, report.databases) = InTurn::prepare(databases, &data, options.reload, observer, Some(first)).await?;
     for call in calls {
-        let mut measured = CallReport::new(call, targets.len());
-        if let Err(e) = measure_call(&mut targets, call, options, &mut measured).await {
+        let mut measured = CallReport::new(call, databases.len());
+        if let Err(e) = measure_call(&mut in_turn.targets, call, options, &mut measured).await {
             measured.error = Some(e.to_string());
-            for (database, target) in databases.iter().zip(&mut targets) {
-                *target = connect(database, options).await?;
-            }
+            in_turn.reconnect().await?;
         }
         told(&measured);
         report.calls.push(measured);
@@ -64,14 +57,6 @@ fn chosen(options: &FunctionOptions) -> Result<Vec<&'static Call>> {
         return Err(TargetError::Answer(format!("no function is called {}", options.only.join(", "))));
     }
     Ok(calls)
-}
-
-/// A connection whose statements end after the time that there is.
-async fn connect(measured: &MeasuredDatabase, options: &FunctionOptions) -> Result<AnyTarget> {
-    let mut target = measured.database.connect(Some(&measured.schema)).await?;
-    let ms = options.time_max.as_millis().max(1);
-    target.query(&format!("SET SESSION max_execution_time = {ms}")).await?;
-    Ok(target)
 }
 
 async fn measure_call(

@@ -6,9 +6,9 @@ use super::{
     values::{Random, with_values},
 };
 use crate::{
-    environment::{DatabaseReport, Environment},
+    in_turn::InTurn,
     load::LoadObserver,
-    query_times::{Digest, prepare},
+    query_times::Digest,
     statistics::Sample,
     target::{AnyTarget, MeasuredDatabase, Result, TargetError, TargetSession},
 };
@@ -41,20 +41,14 @@ pub async fn measure(
     let pages = chosen(options)?;
     let data = data_set(options.scale).map_err(|e| TargetError::Answer(e.to_string()))?;
     let mut report = PagesReport::new(options);
-    let mut targets = Vec::new();
-    for measured in databases {
-        prepare(&measured.database, &measured.schema, &data, options.reload, observer).await?;
-        let mut target = measured.database.connect(Some(&measured.schema)).await?;
-        let environment = Environment::of(&mut target).await?;
-        report.databases.push(DatabaseReport { name: measured.name.clone(), environment });
-        targets.push(target);
-    }
+    let mut in_turn;
+    (in_turn, report.databases) = InTurn::prepare(databases, &data, options.reload, observer, None).await?;
     for (number, page) in pages.into_iter().enumerate() {
         let seed = options.seed << 16 | number as u64;
-        let mut measured = PageReport::new(page.name, targets.len());
-        if let Err(e) = measure_page(&mut targets, page, options, seed, &mut measured).await {
+        let mut measured = PageReport::new(page.name, databases.len());
+        if let Err(e) = measure_page(&mut in_turn.targets, page, options, seed, &mut measured).await {
             measured.error = Some(e.to_string());
-            reconnect(databases, &mut targets).await?;
+            in_turn.reconnect().await?;
         }
         told(&measured);
         report.pages.push(measured);
@@ -70,14 +64,6 @@ fn chosen(options: &PageOptions) -> Result<Vec<&'static Page>> {
         return Err(TargetError::Answer(format!("no page of these names: there are {}", names.join(", "))));
     }
     Ok(pages)
-}
-
-/// What failed may have left a connection that is of no use.
-async fn reconnect(databases: &[MeasuredDatabase], targets: &mut [AnyTarget]) -> Result<()> {
-    for (measured, target) in databases.iter().zip(targets) {
-        *target = measured.database.connect(Some(&measured.schema)).await?;
-    }
-    Ok(())
 }
 
 async fn measure_page(

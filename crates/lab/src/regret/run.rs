@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Query,
-    load::LoadObserver,
+    load::{LoadObserver, Quiet},
     runner::{Lab, ResultRows, data_bytes, empty_pool, once, preload, rows_of, session},
 };
 use muster_engine::{
@@ -35,6 +35,10 @@ pub struct RegretOptions {
 /// Follows a run.
 pub trait RegretObserver: LoadObserver {
     fn query_finished(&self, regime: Regime, report: &QueryReport);
+}
+
+impl RegretObserver for Quiet {
+    fn query_finished(&self, _: Regime, _: &QueryReport) {}
 }
 
 impl Lab {

@@ -41,6 +41,16 @@ impl Days {
         let (year, month, day) = self.civil();
         date_code(year, month, day)
     }
+
+    /// The number of the day since the year 0 (`TO_DAYS`).
+    pub fn number(self) -> i64 {
+        i64::from(self.0) - i64::from(FIRST_DAY)
+    }
+
+    /// The day of a number since the year 0; the last one that there is for a number behind it.
+    pub fn of_number(number: i64) -> Days {
+        Days(i32::try_from(number + i64::from(FIRST_DAY)).unwrap_or(i32::MAX))
+    }
 }
 
 fn gregorian_days(year: i32, month: u32, day: u32) -> i32 {

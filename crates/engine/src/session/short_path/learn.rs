@@ -110,24 +110,21 @@ impl SessionState {
         let list = self.short_path.list.as_ref().map(|list| list.index);
         let rules = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments());
         let Some(rules) = rules else { return Ok(Known::General(None)) };
-        let keep = || {
-            let may_keep = lock.is_none() && list.is_none();
-            may_keep
-                .then(|| KeptQuery::of(&statement, text, &bound, &rules, (tables.set(), tables.used())))
-                .flatten()
-                .map(Arc::new)
+        let kept = match (&lock, list) {
+            (None, None) => KeptQuery::of(&statement, text, &bound, &rules, (tables.set(), tables.used())),
+            _ => None,
         };
+        let kept = kept.map(Arc::new);
         let shape = Shape::of(&bound).filter(|_| lock.is_none());
         let options = variables::optimizer_options(&context.session.variables);
         let joined = TableQuery::of(&bound).filter(|query| list.is_none() && query.keeps_to(&options));
         if shape.is_none() && joined.is_none() {
-            return Ok(Known::General(keep()));
+            return Ok(Known::General(kept));
         }
         if lock.is_some() {
             tables.will_lock_rows();
         }
         // The plan for the values that the statement has now.
-        let kept = keep();
         let Some(values) = self.values_at(&rules, &context.clock) else { return Ok(Known::GeneralForNow(kept)) };
         let rel = with_values(bound.rel.clone(), &values);
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
@@ -218,7 +215,7 @@ impl SessionState {
     }
 }
 
-/// What the short path keeps of a general plan.
+/// The part of a general plan that the short path keeps.
 fn general_part(tables: &StatementTables, planned: &Planned, in_key_order: bool, rules: ValueRules) -> General {
     General {
         used: tables.used(),

@@ -76,11 +76,11 @@ pub struct ShortPath {
     is_unknown: bool,
     /// The states of tables and accounts that the cache was asked for.
     epoch: Option<Epoch>,
-    /// What the general path keeps of it.
+    /// The query that the general path keeps for it.
     kept: Option<KeptStatement>,
 }
 
-/// What is kept of a statement that is yet to run on the general path.
+/// A kept query whose statement is yet to run on the general path.
 struct KeptStatement {
     query: Arc<KeptQuery>,
     /// As it was asked: the text, and the values of a prepared statement.
@@ -293,7 +293,7 @@ impl SessionState {
         self.short_path.kept = Some(KeptStatement { query, text, given, values });
     }
 
-    /// What the general path keeps of a statement, with its values, if that is the one which was looked for last.
+    /// The query that the general path keeps for a statement, with its values, if that was looked for last.
     /// `given`: the values of a prepared one.
     pub(super) fn take_kept(&mut self, text: &str, given: Option<&[Value]>) -> Option<KeptRun> {
         let kept = self.short_path.kept.take()?;
@@ -365,7 +365,7 @@ impl Known {
         }
     }
 
-    /// What the general path keeps of the statement.
+    /// The query that the general path keeps for the statement.
     fn kept(&self) -> Option<Arc<KeptQuery>> {
         match self {
             Known::General(kept) | Known::GeneralForNow(kept) => kept.clone(),

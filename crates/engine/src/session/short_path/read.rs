@@ -201,10 +201,8 @@ impl SessionState {
 
     /// Notes what a plan has read.
     fn note_read(&self, plan: &ShortPlan, figures: &RunFigures) {
-        plan.too_many.note_well();
         let process = &self.process;
-        plan.count(figures, &process.counters);
-        plan_counters::add(plan.counts(), &process.counters);
+        plan_counters::count_short(plan, figures, &process.counters);
         process.found_rows.store(i64::try_from(figures.rows).unwrap_or(i64::MAX), Relaxed);
         process.row_count.store(-1, Relaxed);
         process.last_query_cost.store(plan.cost_ms().to_bits(), Relaxed);

@@ -11,7 +11,7 @@ use muster_eval::text::{append_lower, append_upper};
 use muster_types::{Collation, SqlType, charset::Charset, collation};
 use std::sync::Arc;
 
-/// Of texts; CONCAT and CONCAT_WS also of integers.
+/// Functions of texts; CONCAT and CONCAT_WS also of integers.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     use ScalarFunction::*;
     if !call.result.is_text() {
@@ -195,8 +195,7 @@ fn separated(args: &[Operand], rows: usize, bytes_max: usize) -> Option<ArrayRef
         }
         out.clear();
         let mut is_first = true;
-        for (arg, writer) in args.iter().zip(&writers).filter(|(arg, _)| !is_null(arg, row)) {
-            let _ = arg;
+        for (_, writer) in args.iter().zip(&writers).filter(|(arg, _)| !is_null(arg, row)) {
             if !std::mem::replace(&mut is_first, false) {
                 write_separator.append(row, &mut out);
             }

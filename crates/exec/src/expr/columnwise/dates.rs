@@ -15,14 +15,12 @@ use muster_types::{
 };
 use std::sync::Arc;
 
-/// The number of 1970-01-01 among the days since the year 0.
-const DAY_NUMBER_OF_1970: i64 = 719_528;
 const SECONDS_PER_DAY: i64 = 24 * 3600;
 
 /// A number of a day of the calendar and of the microseconds since its midnight.
 type OfMoment = Box<dyn Fn(i32, i64) -> i64 + Send + Sync>;
 
-/// Of dates, datetimes and times, whose modes are the default ones.
+/// Functions of dates, datetimes and times, whose modes are the default ones.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     use ScalarFunction::*;
     let is_dated = |ty: &SqlType| matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
@@ -79,7 +77,7 @@ fn number_of_moment(function: ScalarFunction, call: &CallShape) -> Option<OfMome
         }),
         (Extract(IntervalUnit::Microsecond), 1) => Box::new(|_, clock| clock % MICROS_PER_SECOND),
         (Library(function), _) if function.given(call.types).len() == 1 && has_default_modes(call) => {
-            let day_number = |code: i32| i64::from(Days::of_code(code).0) + DAY_NUMBER_OF_1970;
+            let day_number = |code: i32| Days::of_code(code).number();
             match function.name {
                 "TO_DAYS" => Box::new(move |code, _| day_number(code)),
                 "TO_SECONDS" => {

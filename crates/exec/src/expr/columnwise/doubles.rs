@@ -11,7 +11,7 @@ use std::{f64::consts::PI, sync::Arc};
 /// A function of one double; `None` where the result is NULL, or the call has a warning or an error.
 type OfDouble = fn(f64) -> Option<f64>;
 
-/// Of integers and doubles; the result is a double, of SIGN an integer.
+/// Functions of integers and doubles; the result is a double, of SIGN an integer.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     let is_number = |ty: &SqlType| matches!(ty, SqlType::Int { .. } | SqlType::Double);
     if !call.types.iter().all(is_number) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Digits of a number that 64 bits hold in any case.
 const DIGITS: u8 = 18;
 
-/// Of an integer that is signed, or a decimal of 64 bits, and a constant number of digits.
+/// Functions of an integer that is signed, or a decimal of 64 bits, and a constant number of digits.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     let scale = match *call.types.first()? {
         SqlType::Int { unsigned: false, .. } => 0,

@@ -6,7 +6,7 @@ use muster_algebra::ScalarFunction;
 use muster_types::{SqlType, charset::Charset};
 use std::sync::Arc;
 
-/// Of a text whose bytes in its character set are those that it has here.
+/// The length of a text whose bytes in its character set are those that it has here.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     let [SqlType::Text { collation, .. }] = call.types else { return None };
     let is_utf8 = matches!(collation.character_set(), Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii);

@@ -9,7 +9,7 @@ use muster_eval::text::{locate, locate_where};
 use muster_types::{Collation, SqlType};
 use std::sync::Arc;
 
-/// Of a constant text in a column, from its beginning or a constant position.
+/// The place of a constant text in a column, from its beginning or a constant position.
 pub(super) fn of(call: &CallShape) -> Option<ColumnFunction> {
     let needle = constant_text(call.constants.first())?;
     let SqlType::Text { collation, .. } = *call.types.get(1)? else { return None };

@@ -64,33 +64,29 @@ fn column_function(function: ScalarFunction, call: &CallShape) -> Option<ColumnF
     }
 }
 
-/// A function over columns with its constant arguments.
-pub struct Prearranged {
+/// A call over columns, and the same call row by row.
+pub struct Columnwise {
     function: ColumnFunction,
     constants: Vec<Option<Value>>,
+    rows: RowWise,
 }
 
-impl Prearranged {
-    /// The function over columns of a call whose arguments have these types; `None` if there is none. `text_bytes_max`:
-    /// the longest text that a function makes.
-    pub fn of(call: &Expr, types: &[SqlType], text_bytes_max: usize) -> Option<Prearranged> {
-        let Expr::Call { function, args, ty } = call else { return None };
+impl Columnwise {
+    /// The kernel of a call with arguments of these types, if it has a function over columns; else `rows` as it is.
+    /// `rows`: the call over its arguments that are no literals, in their order.
+    pub fn of(rows: RowWise, types: &[SqlType]) -> std::result::Result<Columnwise, Box<RowWise>> {
+        let Expr::Call { function, args, ty } = &rows.expr else { return Err(Box::new(rows)) };
         let constant = |arg: &Expr| match arg {
             Expr::Literal { value, .. } => Some(value.clone()),
             _ => None,
         };
         let constants: Vec<Option<Value>> = args.iter().map(constant).collect();
-        let shape = CallShape { types, constants: &constants, result: *ty, text_bytes_max };
-        let function = column_function(*function, &shape)?;
-        Some(Prearranged { function, constants })
+        let call = CallShape { types, constants: &constants, result: *ty, text_bytes_max: rows.texts.text_bytes_max };
+        match column_function(*function, &call) {
+            Some(function) => Ok(Columnwise { function, constants, rows }),
+            None => Err(Box::new(rows)),
+        }
     }
-}
-
-/// A call over columns, and the same call row by row.
-pub struct Columnwise {
-    pub columns: Prearranged,
-    /// The call over its arguments that are no literals, in their order.
-    pub rows: RowWise,
 }
 
 impl Kernel for Columnwise {
@@ -110,15 +106,12 @@ impl Kernel for Columnwise {
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let columns = arrays(args, rows)?;
         let mut rest = columns.iter();
-        let Prearranged { function, constants } = &self.columns;
-        let mut operands = Vec::with_capacity(constants.len());
-        for constant in constants {
-            operands.extend(match constant {
-                Some(value) => Some(Operand::Constant(value)),
-                None => rest.next().map(Operand::Column),
-            });
-        }
-        match function(&operands, rows) {
+        let operands = self.constants.iter().map(|constant| match constant {
+            Some(value) => Some(Operand::Constant(value)),
+            None => rest.next().map(Operand::Column),
+        });
+        let operands: Option<Vec<Operand>> = operands.collect();
+        match operands.and_then(|operands| (self.function)(&operands, rows)) {
             Some(result) => Ok(result),
             None => self.rows.call(args, rows),
         }

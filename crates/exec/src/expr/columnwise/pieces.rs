@@ -11,7 +11,7 @@ use muster_eval::text;
 use muster_types::{SqlType, collation};
 use std::sync::Arc;
 
-/// Of a text with constant numbers and texts behind it; SUBSTRING also with numbers that are columns.
+/// Pieces of a text with constant numbers and texts behind it; SUBSTRING also with numbers that are columns.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     use ScalarFunction::*;
     if !call.types.first()?.is_text() || !call.result.is_text() {
