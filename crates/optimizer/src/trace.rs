@@ -92,7 +92,7 @@ pub enum Event {
         /// A column of the region.
         column: Option<ColId>,
     },
-    /// Another way to read a table than its paths: by merged indexes, by late fetch, with a budget.
+    /// Another way to read a table than its paths: by merged indexes, by late fetch.
     Alternative { table: TracedTable, name: &'static str, cost_ms: f64, chosen: bool },
     /// A plan of the whole statement.
     Planned { plan: Box<Plan>, columns: Box<Columns> },

@@ -11,6 +11,8 @@ pub struct ActualFigures {
     pub rows: f64,
     pub last_ms: f64,
     pub pages: f64,
+    /// Rows of one run that filters of joins have dropped, which no estimate knows of.
+    pub dropped: f64,
 }
 
 impl ActualFigures {
@@ -59,6 +61,7 @@ fn operator(json: &Json) -> Option<PlanBox> {
         rows: number("actual_rows").unwrap_or(0.0),
         last_ms: number("actual_last_row_ms").unwrap_or(0.0),
         pages: number("pages_read").unwrap_or(0.0),
+        dropped: number("rows_dropped").unwrap_or(0.0) / loops.max(1.0),
     });
     let (name, detail) = split(&text, json["table_name"].as_str().is_some());
     let table = json["alias"].as_str().or(json["table_name"].as_str());
@@ -105,7 +108,7 @@ impl PlanBox {
         if actual.loops == 0.0 {
             return 1.0;
         }
-        let (a, b) = (actual.rows.max(1.0), estimated.max(1.0));
+        let (a, b) = ((actual.rows + actual.dropped).max(1.0), estimated.max(1.0));
         (a / b).max(b / a)
     }
 
