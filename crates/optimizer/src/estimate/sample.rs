@@ -103,17 +103,16 @@ impl Samples {
         let ids = scope::expr_columns(condition);
         let columns: Vec<(ColId, usize)> =
             ids.iter().map(|id| Some((*id, table.columns.get(id)?.0))).collect::<Option<_>>()?;
-        if columns.iter().any(|(_, at)| table.sample.column(*at).is_none_or(SampleColumn::has_unknown)) {
-            return None;
-        }
-        let named = condition.clone().rewrite(&mut |e| match e {
-            Expr::Column(id) => Expr::Column(ColId(table.columns.get(&id).map_or(u32::MAX, |(at, _)| *at as u32))),
-            other => other,
-        });
-        table.sample.remembered(fingerprint::of_expr(&named), || match columns.as_slice() {
-            [] => None,
-            [(id, at)] => self.of_one_column(table, condition, *id, *at),
-            _ => self.of_rows(table, condition, &columns),
+        let position = |id: ColId| table.columns.get(&id).map_or(u32::MAX, |(at, _)| *at as u32);
+        table.sample.remembered(fingerprint::of_renamed(condition, &position), || {
+            if columns.iter().any(|(_, at)| table.sample.column(*at).is_none_or(SampleColumn::has_unknown)) {
+                return None;
+            }
+            match columns.as_slice() {
+                [] => None,
+                [(id, at)] => self.of_one_column(table, condition, *id, *at),
+                _ => self.of_rows(table, condition, &columns),
+            }
         })
     }
 

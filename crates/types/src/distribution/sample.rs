@@ -111,7 +111,11 @@ pub struct RowSample {
 }
 
 #[derive(Debug, Default)]
-struct Answers(Mutex<HashMap<u64, Bits>>);
+struct Answers {
+    rows: Mutex<HashMap<u64, Bits>>,
+    /// Distinct combinations of columns in a table of so many rows.
+    combinations: Mutex<HashMap<(Vec<usize>, u64), f64>>,
+}
 
 impl Clone for Answers {
     fn clone(&self) -> Answers {
@@ -155,7 +159,7 @@ impl RowSample {
     /// The rows for which a condition holds, from an earlier answer or from `answer`. `hash`: of the condition with the
     /// positions of its columns.
     pub fn remembered(&self, hash: u64, answer: impl FnOnce() -> Option<Bits>) -> Option<Bits> {
-        let answers = || self.answers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = || self.answers.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = answers().get(&hash) {
             return Some(Arc::clone(known));
         }
@@ -213,6 +217,21 @@ impl RowSample {
     /// Distinct combinations that these columns have in all of a table of so many rows (Duj1: Haas and Stokes,
     /// "Estimating the Number of Classes in a Finite Population", 1998). Rows with a NULL count as having one value.
     pub fn distinct(&self, columns: &[usize], of_rows: f64) -> Option<f64> {
+        let known = || self.answers.combinations.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (columns.to_vec(), of_rows as u64);
+        if let Some(distinct) = known().get(&key) {
+            return Some(*distinct);
+        }
+        let distinct = self.counted_distinct(columns, of_rows)?;
+        let mut known = known();
+        if known.len() >= ANSWERS_MAX {
+            known.clear();
+        }
+        known.insert(key, distinct);
+        Some(distinct)
+    }
+
+    fn counted_distinct(&self, columns: &[usize], of_rows: f64) -> Option<f64> {
         let columns: Vec<&SampleColumn> = columns.iter().map(|c| self.columns.get(*c)).collect::<Option<_>>()?;
         if columns.iter().any(|c| c.has_unknown()) || self.rows == 0 {
             return None;
