@@ -20,8 +20,8 @@ use std::{
     sync::Arc,
 };
 
-/// Format 4: tables can have CHECK constraints, generated columns and parts of indexes that are expressions, which a build
-/// without them must not write rows of.
+/// Format 4: tables can have CHECK constraints, generated columns and parts of indexes that are expressions; builds
+/// without them must not write rows of such tables.
 const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 4 };
 /// Since format 3 the file holds definitions by key.
 const BY_KEY: Kind = Kind { version: 3, ..KIND };
