@@ -270,8 +270,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
-        ReadNumber(_) | MomentNumber => "read_number",
-        ComputedInteger => "integer",
+        ReadNumber(_) | MomentNumber | ComputedInteger => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",

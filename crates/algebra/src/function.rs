@@ -151,8 +151,8 @@ listed! {
         MomentNumber,
         /// `(double)`: a cast to an integer, of a number that was computed; error 1690 beyond BIGINT.
         ComputedInteger,
-        /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time zone
-        /// are not the default ones. Functions of dates have the same number as one more argument then.
+        /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time
+        /// zone are not the default ones. Functions of dates have the same number as one more argument then.
         ReadDate,
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
         /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.

@@ -14,13 +14,12 @@ impl ScalarFunction {
         if let Library(function) = self {
             return !function.is_volatile;
         }
+        if matches!(self, ReadNumber(_) | MomentNumber | ComputedInteger | ReadDate) {
+            return true;
+        }
         matches!(
             self,
-            ReadNumber(_)
-                | MomentNumber
-                | ComputedInteger
-                | ReadDate
-                | DateAdd(_)
+            DateAdd(_)
                 | DateSub(_)
                 | Extract(_)
                 | DayOfWeek

@@ -158,6 +158,7 @@ files! {
     as_mysql_arguments
     as_mysql_comparisons
     as_mysql_delimiters
+    as_mysql_details
     as_mysql_numbers
     as_mysql_writes
     autoinc
@@ -170,9 +171,11 @@ files! {
     counters
     create_table_select
     databases
+    date_offsets
     decimals
     declared_types
     delete
+    digits_of_choices
     duplicate_subqueries
     early_stop
     enum_set
@@ -194,7 +197,9 @@ files! {
     functions_regexp
     functions_secrets
     functions_texts
+    functions_xml
     generated_columns
+    group_concat_order
     grouping
     hints
     histograms
@@ -220,9 +225,11 @@ files! {
     manual_texts
     max_sort_length
     names
+    names_with_digits
     no_primary_key
     number_attributes
     numbers
+    numbers_beyond_bigint
     replace
     result_types
     session_variables

@@ -54,7 +54,8 @@ pub(super) fn call(
             let mode = week_mode(args.get(1)?);
             int(day(0, 2, warn).map(|d| {
                 let (year, week) = week::week(d, WeekMode { by_week_year: true, ..mode });
-                year as i64 * 100 + week as i64
+                // The year before the year 0 wraps around, as in MySQL.
+                (year as u32).wrapping_mul(100).wrapping_add(week).into()
             }))
         }
         DateDiff => match (day(0, 2, warn), day(1, 2, warn)) {

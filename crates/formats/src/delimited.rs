@@ -64,9 +64,9 @@ struct Parsed {
 
 type Outcome = Result<Parsed>;
 
-/// Takes a batch. It may call the function that it is given before it takes a row of the batch, which then says what is
-/// wrong with the rows up to this one: so warnings of taking rows stand where these rows stand. What it does not ask for
-/// is said behind the batch.
+/// Takes a batch. It may call the function that it is given before it takes a row of the batch, which then says what
+/// is wrong with the rows up to this one: so warnings of taking rows stand where these rows stand. What it does not
+/// ask for is said behind the batch.
 pub type TakeBatch<'a> = &'a mut dyn FnMut(RecordBatch, &mut dyn FnMut(usize)) -> Result<()>;
 
 /// Reads all of `source`; gives batches to `take` and warnings (when strict only those of values that are stored) to

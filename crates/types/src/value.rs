@@ -74,8 +74,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// A double the way MySQL prints it: shortest text that reads back the same, exponents below 1e-15 and, of integers, from
-/// 1e15 on.
+/// A double the way MySQL prints it: shortest text that reads back the same, exponents below 1e-15 and, of integers,
+/// from 1e15 on.
 pub fn format_double(x: f64) -> String {
     let a = x.abs();
     if a != 0.0 && !(1e-15..1e15).contains(&a) && x.fract() == 0.0 || a < 1e-15 && a != 0.0 {

@@ -34,7 +34,8 @@ fn packed_date(date: i32, clock: i64) -> u64 {
 /// Hours, minutes and seconds in 12, 6 and 6 bits, in front of 24 bits of microseconds.
 fn packed_clock(micros: i64) -> u64 {
     let (seconds, micros) = ((micros / MICROS_PER_SECOND) as u64, (micros % MICROS_PER_SECOND) as u64);
-    ((seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60) << 24 | micros
+    let clock = ((seconds / 3600) << 12) | ((seconds / 60 % 60) << 6) | (seconds % 60);
+    (clock << 24) | micros
 }
 
 /// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`; the parser gives the words as arguments.

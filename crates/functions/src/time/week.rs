@@ -1,7 +1,7 @@
 //! Days of weeks and years, and the numbering of weeks.
 
 use super::read::day_number;
-use muster_types::temporal::Days;
+use muster_types::temporal::{Days, is_leap_year};
 
 pub(super) const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -70,7 +70,7 @@ pub fn week(day: Days, mode: WeekMode) -> (i32, u32) {
 pub fn week_of_date(year: i32, month: u32, day: u32, mode: WeekMode) -> (u32, u32) {
     // Numbers of days as unsigned integers of 32 bits.
     let number = |year: u32, month: u32, day: u32| day_number(year as i32, month, day) as u32;
-    let days_of = |year: u32| 365 + u32::from(year % 4 == 0 && (year % 100 != 0 || year % 400 == 0 && year != 0));
+    let days_of = |year: u32| 365 + u32::from(is_leap_year(year as i32));
     let mut year = year as u32;
     let (days, mut first) = (number(year, month, day), number(year, 1, 1));
     let mut weekday = (first + 5 + u32::from(!mode.monday_first)) % 7;

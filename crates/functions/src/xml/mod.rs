@@ -6,8 +6,8 @@
 //!   evaluate.rs   the value of an expression for a document
 //! ```
 //!
-//! A fragment need not have one root, names may have colons, and entities are text: a crate for whole documents and all of
-//! XPath would answer otherwise.
+//! A fragment need not have one root, names may have colons, and entities are text: a crate for whole documents and
+//! all of XPath would answer otherwise.
 
 mod document;
 mod evaluate;
@@ -41,8 +41,8 @@ fn document(call: &mut Call, text: &str) -> Option<Document> {
     }
 }
 
-/// `EXTRACTVALUE(xml, path)`: the texts right below the nodes that the path finds, with a space between them, or the value
-/// of another expression.
+/// `EXTRACTVALUE(xml, path)`: the texts right below the nodes that the path finds, with a space between them, or the
+/// value of another expression.
 fn extract_value(call: &mut Call, args: &[Value]) -> Result<Value> {
     let (xml, path) = (call.text(args, 0).unwrap_or_default(), call.text(args, 1).unwrap_or_default());
     let path = path::parse(&path)?;
@@ -51,8 +51,8 @@ fn extract_value(call: &mut Call, args: &[Value]) -> Result<Value> {
     Ok(value.into_text(&document).map_or(Value::Null, Value::Text))
 }
 
-/// `UPDATEXML(xml, path, new)`: the text with `new` in place of the only node that the path finds; the text itself if there
-/// is no such node or more than one; NULL for an expression that finds no nodes.
+/// `UPDATEXML(xml, path, new)`: the text with `new` in place of the only node that the path finds; the text itself if
+/// there is no such node or more than one; NULL for an expression that finds no nodes.
 fn update_xml(call: &mut Call, args: &[Value]) -> Result<Value> {
     let (xml, path) = (call.text(args, 0).unwrap_or_default(), call.text(args, 1).unwrap_or_default());
     let new = call.text(args, 2).unwrap_or_default();

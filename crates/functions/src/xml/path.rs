@@ -1,5 +1,5 @@
-//! The syntax of the part of XPath 1.0 that MySQL has (manual 14.11 "XPath Limitations"). Error 1105 names the text that
-//! is not understood.
+//! The syntax of the part of XPath 1.0 that MySQL has (manual 14.11 "XPath Limitations"). Error 1105 names the text
+//! that is not understood.
 
 use muster_types::{ErrorCode, Result, SqlError};
 

@@ -230,8 +230,8 @@ impl Binder<'_> {
     }
 }
 
-/// The item without its text if that, beside the value that rows are sorted by, would compute twice what can be computed
-/// once only.
+/// The item without its text if that, beside the value that rows are sorted by, would compute twice what can be
+/// computed once only.
 fn shown_beside<'q>(mut selected: Selected<'q>, keys: &[Key]) -> Selected<'q> {
     if keys.iter().any(|key| key.expr == selected.item.expr) && !selected.item.expr.is_movable() {
         selected.item.shown = None;

@@ -7,6 +7,7 @@
 //! where the first Project, and those behind it, are there only if something is to compute.
 
 use super::{
+    aggregate::Parts,
     binder::{Aggregates, Binder, BoundQuery},
     expr::ExprContext,
     order::{self, Limits},
@@ -111,14 +112,7 @@ impl Binder<'_> {
                 // There is one row.
                 keys.clear();
             }
-            let (outputs, shown): (Vec<_>, Vec<_>) =
-                selected.iter_mut().map(|s| (&mut s.item.expr, s.item.shown.as_deref_mut())).unzip();
-            let parts = super::aggregate::Parts {
-                // Errors number the items of the list.
-                outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
-                having: having.iter_mut().collect(),
-                keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
-            };
+            let parts = parts(&mut selected, &mut having, &mut keys);
             rel = self.group(rel, &from, group, aggregates, parts)?;
         }
         if !having.is_empty() {
@@ -308,6 +302,18 @@ impl Binder<'_> {
             }
         }
         Ok(keys)
+    }
+}
+
+/// The expressions that are computed from groups. The texts that values are shown as stand behind the items of the
+/// list, which errors number.
+fn parts<'x>(selected: &'x mut [Selected], having: &'x mut [Expr], keys: &'x mut [Key]) -> Parts<'x> {
+    let (outputs, shown): (Vec<_>, Vec<_>) =
+        selected.iter_mut().map(|s| (&mut s.item.expr, s.item.shown.as_deref_mut())).unzip();
+    Parts {
+        outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
+        having: having.iter_mut().collect(),
+        keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
     }
 }
 

@@ -17,6 +17,8 @@ enum Lexeme {
     Number,
     Hexadecimal,
     Point,
+    /// A number with an exponent that has no digits.
+    Broken,
 }
 
 /// Replaces the tokens of such stretches that sqlparser reads in another way.
@@ -76,7 +78,10 @@ fn stretch<'a>(source: &SourceText<'a>, at: usize) -> Option<(&'a str, usize)> {
 /// Returns true if a point stands right in front of a token, and a name right in front of that.
 fn follows_name(source: &SourceText, at: usize) -> bool {
     let Some(name) = at.checked_sub(2) else { return false };
-    let is_name = matches!(&source.tokens[name].token, Token::Word(word) if !word.value.starts_with('@'));
+    let is_name = matches!(
+        &source.tokens[name].token,
+        Token::Word(word) if word.quote_style.is_none() && !word.value.starts_with('@')
+    );
     is_name
         && source.tokens[at - 1].token == Token::Period
         && source.ends[name] == source.starts[at - 1]
@@ -95,9 +100,7 @@ fn lexemes(text: &str, mut is_name: bool) -> Vec<(Lexeme, &str)> {
     while at < bytes.len() {
         let name_end = end_of(at, |b| is_name_byte(*b));
         let (kind, end) = match bytes[at] {
-            b'.' if !is_name && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
-                (Lexeme::Number, fraction_end(bytes, at))
-            }
+            b'.' if !is_name && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => fraction(bytes, at),
             b'.' => (Lexeme::Point, at + 1),
             _ if is_name => (Lexeme::Name, name_end),
             b'0'..=b'9' => number(bytes, at, name_end),
@@ -108,7 +111,7 @@ fn lexemes(text: &str, mut is_name: bool) -> Vec<(Lexeme, &str)> {
         is_name = match kind {
             Lexeme::Name => bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(|b| is_name_byte(*b)),
             Lexeme::Point => is_name,
-            Lexeme::Number | Lexeme::Hexadecimal => false,
+            Lexeme::Number | Lexeme::Hexadecimal | Lexeme::Broken => false,
         };
         at = end;
     }
@@ -126,15 +129,20 @@ fn number(bytes: &[u8], at: usize, name_end: usize) -> (Lexeme, usize) {
     match exponent_end(bytes, end) {
         Some(exponent) => (Lexeme::Number, exponent),
         None if end < name_end => (Lexeme::Name, name_end),
-        None if bytes.get(end) == Some(&b'.') => (Lexeme::Number, fraction_end(bytes, end)),
+        None if bytes.get(end) == Some(&b'.') => fraction(bytes, end),
         None => (Lexeme::Number, end),
     }
 }
 
-/// The end of a number whose point stands at `at`.
-fn fraction_end(bytes: &[u8], at: usize) -> usize {
+/// A number whose point stands at `at`, and its end. Behind its digits an `e` begins an exponent, or there is no
+/// number.
+fn fraction(bytes: &[u8], at: usize) -> (Lexeme, usize) {
     let end = at + 1 + bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
-    exponent_end(bytes, end).unwrap_or(end)
+    match exponent_end(bytes, end) {
+        Some(end) => (Lexeme::Number, end),
+        None if matches!(bytes.get(end), Some(b'e' | b'E')) => (Lexeme::Broken, bytes.len()),
+        None => (Lexeme::Number, end),
+    }
 }
 
 /// The end of an exponent that begins at `at`.
@@ -151,6 +159,7 @@ fn token(kind: Lexeme, text: &str) -> Token {
         Lexeme::Number => Token::Number(text.to_string(), false),
         Lexeme::Hexadecimal => Token::HexStringLiteral(text[2..].to_string()),
         Lexeme::Point => Token::Period,
+        Lexeme::Broken => Token::Char('1'),
     }
 }
 
@@ -194,6 +203,7 @@ mod tests {
             ("0x4F", vec![(Hexadecimal, "0x4F")]),
             ("0x4g", vec![(Name, "0x4g")]),
             ("0x", vec![(Name, "0x")]),
+            ("1.5e", vec![(Broken, "1.5e")]),
         ] {
             assert_eq!(lexemes(text, false), want, "{text}");
         }

@@ -216,8 +216,8 @@ fn datetime(value: &Value, what: &str, modes: DateModes) -> Result<Option<i64>> 
     })
 }
 
-/// The datetime that a text begins with, under the session's modes of dates. The offset of a time zone behind it does not
-/// count (MySQL: `get_mysql_time_from_str`).
+/// The datetime that a text begins with, under the session's modes of dates. The offset of a time zone behind it does
+/// not count (MySQL: `get_mysql_time_from_str`).
 fn kept_datetime(text: &str, modes: DateModes) -> Option<i64> {
     temporal::read_datetime(text).filter(|read| modes.keep(&read.moment))?.moment.datetime()
 }

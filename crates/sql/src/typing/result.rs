@@ -92,8 +92,8 @@ fn numeric(items: &[&Item]) -> SqlType {
     integer(items)
 }
 
-/// The type of floating-point numbers and others, from left to right: FLOAT stays so beside small integers, and beside a
-/// BIGINT behind it (MySQL: `field_types_merge_rules`).
+/// The type of floating-point numbers and others, from left to right: FLOAT stays so beside small integers, and
+/// beside a BIGINT behind it (MySQL: `field_types_merge_rules`).
 fn floating(items: &[&Item]) -> SqlType {
     let is_small = |ty: SqlType| match ty {
         SqlType::Int { width, .. } => !matches!(width, IntWidth::Int | IntWidth::Big),

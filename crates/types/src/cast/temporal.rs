@@ -92,8 +92,8 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     }
 }
 
-/// The year of the integer that a text begins with. NULL with warning 1525 for a negative one and for a text without one;
-/// warning 1292 for a text that goes on, and for what is no year.
+/// The year of the integer that a text begins with. NULL with warning 1525 for a negative one and for a text without
+/// one; warning 1292 for a text that goes on, and for what is no year.
 fn year_of_text(text: &str) -> (Value, Option<CastWarning>) {
     let number = text.trim_start_matches(is_space);
     let (is_negative, number) = match number.strip_prefix('-') {

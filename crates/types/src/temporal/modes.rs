@@ -1,5 +1,5 @@
-//! What a session decides of reading dates: `sql_mode` says which dates that the calendar does not have are taken for one
-//! (manual 7.1.11), and the time zone where a text with an offset is moved to (manual 11.2.2).
+//! What a session decides of reading dates: `sql_mode` says which dates that the calendar does not have are taken for
+//! one (manual 7.1.11), and the time zone where a text with an offset is moved to (manual 11.2.2).
 
 use super::{
     DateTimeText, Moment, TimeText,

@@ -159,7 +159,6 @@ impl Binder<'_> {
         if !star {
             for arg in &list.args {
                 let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = arg else { return Err(SqlError::syntax(arg, 1)) };
-                // The columns of groups have the digits of their types.
                 items.push(Item { shown: None, ..self.expr(e, cx)? });
             }
         }

@@ -443,31 +443,36 @@ impl Binder<'_> {
                 }
             }
             _ => {
-                let function = if name == "ROUND" { F::Round } else { F::Truncate };
                 let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
-                let mut places = self.count(places);
-                let result = match ty {
-                    SqlType::Decimal { .. } => {
-                        // Digits that a quotient has beyond those it shows do not count.
-                        let (p, s) = decimal_digits(shown).unwrap_or(digits);
-                        // With places known the result has that scale; rounding can carry into a digit more.
-                        let scale = match fold::constant(&places.expr) {
-                            Some(Value::Int(n)) => {
-                                places = self.given(Value::Int(n.min(s.into())));
-                                n.clamp(0, s.into()) as u32
-                            }
-                            _ if places.is_null_literal() => 0,
-                            _ => s,
-                        };
-                        SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
-                    }
-                    SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
-                    SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
-                    other => other,
-                };
-                call(function, vec![arg, places], result)
+                // Digits that a quotient has beyond those it shows do not count.
+                let digits = decimal_digits(shown).unwrap_or(digits);
+                self.rounded(if name == "ROUND" { F::Round } else { F::Truncate }, arg, places, digits)
             }
         }
+    }
+
+    /// ROUND and TRUNCATE of a number of so many digits, in all and behind the point.
+    fn rounded(&mut self, function: F, arg: Item, places: Item, digits: (u32, u32)) -> Item {
+        let mut places = self.count(places);
+        let result = match arg.ty {
+            SqlType::Decimal { .. } => {
+                let (p, s) = digits;
+                // With places known the result has that scale; rounding can carry into a digit more.
+                let scale = match fold::constant(&places.expr) {
+                    Some(Value::Int(n)) => {
+                        places = self.given(Value::Int(n.min(s.into())));
+                        n.clamp(0, s.into()) as u32
+                    }
+                    _ if places.is_null_literal() => 0,
+                    _ => s,
+                };
+                SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
+            }
+            SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
+            SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
+            other => other,
+        };
+        call(function, vec![arg, places], result)
     }
 
     fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {
