@@ -24,7 +24,7 @@ mod admitted;
 mod bind_environment;
 mod context;
 mod diagnostics;
-mod estimate_notes;
+pub mod estimate_notes;
 mod evaluate;
 mod execution;
 mod gate;

@@ -96,7 +96,7 @@ pub fn time(call: &mut Call, value: &Value) -> Option<i64> {
         let (read, warnings) = cast::cast_dated(value, SqlType::Time { fsp: 6 }, call.date_modes());
         if let Value::Time(time) = read
             && warnings.is_empty()
-            && temporal::read_time(text).is_some_and(|read| !read.is_datetime)
+            && temporal::read_time(text).is_some_and(|read| !read.is_datetime())
         {
             LAST_TIME.with_borrow_mut(|last| {
                 last.0.clone_from(text);
