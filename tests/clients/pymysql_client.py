@@ -18,6 +18,7 @@ connection = pymysql.connect(host="127.0.0.1", port=port, user=user, password=pa
 with connection.cursor() as cursor:
     if len(sys.argv) > 5:
         cursor.execute(f"load data local infile '{sys.argv[6]}' into table every_type")
+        connection.commit()
     cursor.execute("select * from every_type order by id")
     expect.check(cursor.fetchall())
     cursor.execute("show status like 'Ssl_cipher'")

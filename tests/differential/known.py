@@ -6,23 +6,17 @@ The first class that fits explains a difference.
 
 import re
 
+import expressions
+import operands
+
 # Warnings of a value that is converted or computed: an operand that is not computed has none.
-OF_OPERANDS = {"1264", "1292", "1365", "1366", "1411", "1441", "4095", "4096"}
-# What can be decided without all operands.
-DECIDED_EARLY = (" OR ", " AND ", " XOR ", " IN (", " BETWEEN ", "CASE WHEN", "IF(", "IFNULL(", "NULLIF(", "COALESCE(", "ELT(", "INTERVAL(",
-                 "FIELD(", "GREATEST(", "LEAST(", "STRCMP(", "LIKE", "REGEXP")
-# A choice whose value is a decimal.
-CHOICES = ("CASE WHEN", "IF(", "IFNULL(", "COALESCE(", "GREATEST(", "LEAST(", "NULLIF(", "ANY_VALUE(", "MIN(", "MAX(")
+OF_OPERANDS = {"1259", "1264", "1292", "1301", "1365", "1366", "1411", "1441", "1525", "1583", "3020", "4095", "4096"}
+ERRORS_OF_OPERANDS = {1210, 1411, 1525, 1690, 3685, 3854, 3995}
 BITS = "bi"
 
 
 def differing(*words):
     return lambda tree, what, *_: what in words
-
-
-def written(tree):
-    template, children = tree
-    return template.format(*(written(child) for child in children)) if children else template
 
 
 def has_leaf(tree, wanted):
@@ -34,38 +28,36 @@ def numbers(answer):
     return {warning[1] for warning in answer.warnings}
 
 
-def unneeded_operands(tree, what, muster, mysql):
-    """Warnings of operands that the value does not depend on."""
-    if what != "warnings" or not numbers(muster) ^ numbers(mysql) <= OF_OPERANDS:
+def unneeded_operands(tree, what, muster, mysql, ask):
+    """Warnings, or an error, of operands that the value does not depend on, which is proved."""
+    if what == "warnings" and not numbers(muster) ^ numbers(mysql) <= OF_OPERANDS:
         return False
-    is_early = any(word in written(tree) for word in DECIDED_EARLY)
-    # A function that is NULL for one of its arguments need not ask for the others.
-    return is_early or all(row is None for row in muster.rows) and numbers(mysql) <= numbers(muster)
-
-
-def scale_of_choices(tree, what, muster, mysql):
-    """Decimals that MySQL shows with the digits of the chosen value."""
-    if what != "value" or mysql.kind != "newdecimal" or muster.kind != mysql.kind:
+    if what == "error" and {answer.error[0] for answer in (muster, mysql) if answer.error} - ERRORS_OF_OPERANDS:
         return False
-    if not any(word in written(tree) for word in CHOICES):
+    if what not in ("warnings", "error") or ask is None:
         return False
-    pairs = [(a, b) for a, b in zip(muster.rows, mysql.rows) if a != b]
-    return all(a is not None and b is not None and float(a) == float(b) for a, b in pairs)
-
-
-def unneeded_errors(tree, what, muster, mysql):
-    """An error of an operand that MySQL does not ask for."""
-    if what != "error" or not muster.error or mysql.error or muster.error[0] not in (1411, 1210, 3854):
-        return False
-    return all(row is None for row in mysql.rows) or any(word in written(tree) for word in DECIDED_EARLY)
-
-
-def weeks_before_year_0(tree, what, muster, mysql):
-    return what == "value" and any("4294967295" in str(row) for row in mysql.rows) and any("-001" in str(row) for row in muster.rows)
+    is_of_rows = expressions.uses_columns(tree) and not expressions.has_aggregate(tree)
+    return operands.Proof(tree, ask, operands.ROWS if is_of_rows else [None]).holds()
 
 
 def bytes_of_bits(tree, what, muster, mysql):
     return what in ("value", "type", "scale") and has_leaf(tree, BITS) and ("binary" in mysql.kind or "blob" in mysql.kind)
+
+
+def invalid_bytes(tree, what, muster, mysql):
+    """Bytes that are no UTF-8 where a text is made of them."""
+    return has_leaf(tree, "x'FF'") and what in ("null", "value", "error", "warnings", "type")
+
+
+def extremes_of_dates(tree, what, muster, mysql):
+    """GREATEST and LEAST of a date and what is no date: MySQL compares that with what it has left of it."""
+    is_extreme = tree[0].startswith(("GREATEST(", "LEAST(")) or any(extremes_of_dates(child, what, muster, mysql) for child in tree[1])
+    return is_extreme and what in ("value", "null", "type", "scale") and any("Incorrect" in w[2] for w in mysql.warnings)
+
+
+def distinct_sums(tree, what, muster, mysql):
+    """SUM(DISTINCT) of hexadecimal literals and of fractions of seconds, which are doubles in MySQL."""
+    return what == "value" and tree[0].startswith("SUM(DISTINCT")
 
 
 def regular_expression_errors(tree, what, muster, mysql):
@@ -80,16 +72,20 @@ def constant_lengths(tree, what, muster, mysql):
 
 CLASSES = [
     ("not supported", differing("unsupported")),
-    ("operands that are not needed", unneeded_operands),
-    ("operands that are not needed", unneeded_errors),
-    ("scale of choices", scale_of_choices),
-    ("years of weeks before the year 0", weeks_before_year_0),
     ("bytes of a BIT", bytes_of_bits),
     ("faults of several arguments of regular expressions", regular_expression_errors),
     ("types of computed constants", constant_lengths),
+    ("bytes without a character", invalid_bytes),
+    ("dates in GREATEST and LEAST", extremes_of_dates),
+    ("distinct numbers of other values", distinct_sums),
 ]
 
 
-def explain(tree, what, muster, mysql):
-    """The class that explains a difference, or None."""
-    return next((name for name, fits in CLASSES if fits(tree, what, muster, mysql)), None)
+# The last class, whose test asks the servers.
+PROVED = "operands that are not needed"
+
+
+def explain(tree, what, muster, mysql, ask=None):
+    """The class that explains a difference, or None. `ask`: as `operands.Proof` has it."""
+    named = next((name for name, fits in CLASSES if fits(tree, what, muster, mysql)), None)
+    return named or (PROVED if unneeded_operands(tree, what, muster, mysql, ask) else None)

@@ -4,7 +4,7 @@
     crash_ddl.py --muster PATH [--lives N] [--rows N] [--seed N]
 
 Each of four clients has a table of its own and keeps a ledger of it: its name, its rows, its indexes. It runs transactions,
-CREATE INDEX, DROP INDEX, LOAD DATA LOCAL, TRUNCATE, RENAME. What the server has acknowledged must be there after the crash, what
+CREATE INDEX, DROP INDEX, LOAD DATA LOCAL, TRUNCATE, RENAME, and ALTER TABLE that copies its rows. What the server has acknowledged must be there after the crash, what
 had not been committed must not; a COMMIT or a definition that was under way may be done or not. Immediately after the restart
 the transactions that the crash has cut off are being rolled back. In that moment each table meets CREATE INDEX, LOAD DATA,
 TRUNCATE, RENAME or LOCK TABLES. Then each table must equal its ledger by every index, CHECK TABLE must find nothing, and the
@@ -80,7 +80,7 @@ class TableClient:
     def work(self):
         self.client = self.run.server.client("d")
         ways = [self.transaction] * 6 + [self.delete_all, self.update_all, self.create_index] * 2
-        ways += [self.drop_index, self.load, self.load, self.truncate, self.rename]
+        ways += [self.drop_index, self.load, self.load, self.truncate, self.rename, self.alter, self.alter]
         while not self.run.killed:
             way = self.draw.choice(ways)
             try:
@@ -198,6 +198,14 @@ class TableClient:
         name = self.fresh("t")
         self.definition(f"RENAME TABLE {self.possible[0].name} TO {name}", *(state.with_name(name) for state in self.possible))
 
+    def alter(self):
+        """The rows are copied: with another type, a name, and an index that comes and is built with them."""
+        name, index = self.fresh("t"), self.fresh("k")
+        after = [state.with_name(name).with_indexes({**state.indexes, index: ("v", "s")}) for state in self.possible]
+        ty, length = self.draw.choice(("INT", "BIGINT", "DECIMAL(20)")), self.draw.randint(60, 70)
+        self.definition(f"ALTER TABLE {self.possible[0].name} MODIFY v {ty} NOT NULL, MODIFY s VARCHAR({length}) NOT NULL, "
+                        f"ADD KEY {index} (v, s), RENAME TO {name}, ALGORITHM = COPY", *after)
+
     def lock_table(self):
         name = self.possible[0].name
         self.client.rows(f"LOCK TABLES {name} WRITE")
@@ -214,7 +222,7 @@ class TableClient:
         names = {row[0] for row in self.client.rows("SHOW TABLES")}
         self.possible = [state for state in self.possible if state.name in names] or self.possible[:1]
         way = self.draw.choice((self.create_index, self.create_index, self.load, self.load, self.truncate, self.rename,
-                                self.lock_table, self.drop_index))
+                                self.lock_table, self.drop_index, self.alter))
         begin = time.monotonic()
         try:
             way()

@@ -23,6 +23,39 @@ pub enum DefaultValue {
     Value(Value),
     /// `DEFAULT CURRENT_TIMESTAMP`.
     CurrentTimestamp,
+    /// `DEFAULT (expr)`: the expression as MySQL prints it.
+    Expr(String),
+    /// None, though the column may be NULL: its default was dropped.
+    Dropped,
+}
+
+/// Which statements see a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Visibility {
+    #[default]
+    Visible,
+    /// `INVISIBLE`: where it is named (manual 13.1.20.10).
+    Invisible,
+    /// None: it holds the values of a part of a functional index.
+    Hidden,
+}
+
+/// The expression that gives a column its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generated {
+    /// As MySQL prints it.
+    pub expr: String,
+    /// STORED; else VIRTUAL.
+    pub stored: bool,
+}
+
+/// `CHECK (expr)` of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckConstraint {
+    pub name: String,
+    /// As MySQL prints it.
+    pub expr: String,
+    pub enforced: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,9 +72,38 @@ pub struct ColumnDef {
     pub default: Option<DefaultValue>,
     pub auto_increment: bool,
     pub comment: String,
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// True if its definition names its character set or its collation, which then are always shown.
+    #[serde(default)]
+    pub explicit_collation: bool,
+    #[serde(default)]
+    pub generated: Option<Generated>,
 }
 
 impl ColumnDef {
+    /// A column with nothing but a name and a type.
+    pub fn plain(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            ty,
+            digits: None,
+            display_width: None,
+            nullable,
+            default: None,
+            auto_increment: false,
+            comment: String::new(),
+            visibility: Visibility::Visible,
+            explicit_collation: false,
+            generated: None,
+        }
+    }
+
+    /// Returns true if no statement can name the column.
+    pub fn is_hidden(&self) -> bool {
+        self.visibility == Visibility::Hidden
+    }
+
     /// The type as it was declared.
     pub fn declared_type(&self) -> String {
         match (self.ty, self.digits, self.display_width) {
@@ -67,6 +129,9 @@ pub struct IndexDef {
     pub name: String,
     pub parts: Vec<KeyPart>,
     pub unique: bool,
+    /// True if the optimizer leaves it out (`INVISIBLE`).
+    #[serde(default)]
+    pub invisible: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,9 +145,18 @@ pub struct TableDef {
     /// Default for new text columns.
     pub collation: Collation,
     pub comment: String,
+    #[serde(default)]
+    pub checks: Vec<CheckConstraint>,
 }
 
 impl TableDef {
+    /// Returns true if rows have values that are computed, or conditions to meet: CHECKs, generated columns and
+    /// defaults that are expressions.
+    pub fn has_row_expressions(&self) -> bool {
+        let computes = |c: &ColumnDef| c.generated.is_some() || matches!(c.default, Some(DefaultValue::Expr(_)));
+        self.checks.iter().any(|check| check.enforced) || self.columns.iter().any(computes)
+    }
+
     /// Position of a column; names compare without case.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
@@ -214,4 +288,8 @@ pub trait Catalog: Send + Sync {
     /// `None` when there is no such table (it may be a view).
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
+    /// Error 1142 (`exclusive`: FOR UPDATE) or 3550 (FOR SHARE) for a table whose rows nobody locks.
+    fn check_locking(&self, _database: &str, _table: &str, _exclusive: bool) -> Result<()> {
+        Ok(())
+    }
 }

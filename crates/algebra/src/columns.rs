@@ -1,5 +1,6 @@
 //! Columns of one query. Each has a number of its own, so that moving an expression never renames it.
 
+use crate::query_block::{BlockId, QueryBlocks};
 use muster_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,12 +64,28 @@ pub struct Columns {
     null_extended: BTreeSet<ColId>,
     /// See [`ResultShape`].
     shapes: BTreeMap<ColId, ResultShape>,
+    /// The SELECTs of the statement.
+    pub blocks: QueryBlocks,
 }
 
 impl Columns {
     pub fn add(&mut self, meta: ColumnMeta) -> ColId {
         self.metas.push(meta);
         ColId(self.metas.len() as u32 - 1)
+    }
+
+    /// A column like another one, of the same query block.
+    pub fn add_copy(&mut self, id: ColId) -> ColId {
+        let (meta, block) = (self.get(id).clone(), self.blocks.made(id));
+        self.begin_block(block);
+        let copy = self.add(meta);
+        self.begin_block(None);
+        copy
+    }
+
+    /// Says which query block makes the columns that are added from now on.
+    pub fn begin_block(&mut self, block: Option<BlockId>) {
+        self.blocks.change(ColId(self.metas.len() as u32), block);
     }
 
     /// A computed column.

@@ -17,6 +17,19 @@ pub enum CompareOp {
     NullSafeEq,
 }
 
+impl CompareOp {
+    /// The operator with its sides exchanged.
+    pub fn mirrored(self) -> CompareOp {
+        match self {
+            CompareOp::Lt => CompareOp::Gt,
+            CompareOp::LtEq => CompareOp::GtEq,
+            CompareOp::Gt => CompareOp::Lt,
+            CompareOp::GtEq => CompareOp::LtEq,
+            same => same,
+        }
+    }
+}
+
 /// Three-valued logic over two or more arguments (`Xor`: exactly two).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LogicOp {

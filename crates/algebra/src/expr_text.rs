@@ -2,7 +2,7 @@
 
 use crate::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, Columns, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier,
-    ScalarFunction, SortKey, Subplan, SubqueryKind,
+    ScalarFunction, SortKey, Subplan, Subquery, SubqueryKind,
 };
 use muster_types::{SqlType, Value};
 
@@ -13,18 +13,19 @@ pub fn outermost(expr: &Expr, columns: &Columns) -> String {
 
 /// Writes an expression as [`outermost`] does, with other names for columns.
 pub fn outermost_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
+    Printer { name, subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }.outermost(expr)
 }
 
 /// Writes an expression as [`outermost_with`] does, but keeps the parentheses around the whole, as error messages have
 /// them.
 pub fn nested(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
+    Printer { name, subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }.expr(expr)
 }
 
 /// An aggregate as MySQL prints it: `sum(lineitem.l_quantity)`.
 pub fn aggregate(call: &AggregateCall, columns: &Columns) -> String {
-    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into() }.aggregate(call)
+    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into(), subquery: &|_| "(select)".into() }
+        .aggregate(call)
 }
 
 /// A column's name: `table.column`, or the name of what computes it.
@@ -41,6 +42,8 @@ pub struct Printer<'a> {
     pub name: &'a dyn Fn(ColId) -> String,
     /// `(select #n)`
     pub subplan: &'a dyn Fn(&Subplan) -> String,
+    /// The same before the subquery is planned.
+    pub subquery: &'a dyn Fn(&Subquery) -> String,
 }
 
 pub fn compare_sign(op: CompareOp) -> &'static str {
@@ -134,8 +137,9 @@ impl Printer<'_> {
             Expr::Call { function: ScalarFunction::ReadNumber(_) | ScalarFunction::MomentNumber, args, ty } => {
                 format!("cast({} as {})", self.list(args), cast_name(*ty))
             }
+            Expr::Call { function: ScalarFunction::ComputedInteger, args, .. } => self.list(args),
             Expr::Call { function, args, .. } => self.call(*function, args),
-            Expr::Subquery(q) => subquery_text(&q.kind, "(select)".into(), self),
+            Expr::Subquery(q) => subquery_text(&q.kind, (self.subquery)(q), self),
             Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
         }
     }
@@ -266,7 +270,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
-        ReadNumber(_) | MomentNumber => "read_number",
+        ReadNumber(_) | MomentNumber | ComputedInteger => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",
@@ -314,6 +318,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Ln => "ln",
         Log10 => "log10",
         Log2 => "log2",
+        Log => "log",
         Sin => "sin",
         Cos => "cos",
         Tan => "tan",

@@ -149,8 +149,10 @@ listed! {
         ReadNumber(NumberReading),
         /// `(text)`: the number of a date or time that DATE_ADD or ADDTIME have made a text: 20010131 of '2001-01-31'.
         MomentNumber,
-        /// `(text or number, modes)`: a cast to DATE or DATETIME where the session's modes of dates are not the default
-        /// ones. Functions of dates have the same number as one more argument then.
+        /// `(double)`: a cast to an integer, of a number that was computed; error 1690 beyond BIGINT.
+        ComputedInteger,
+        /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time
+        /// zone are not the default ones. Functions of dates have the same number as one more argument then.
         ReadDate,
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
         /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
@@ -218,6 +220,8 @@ listed! {
         Ln,
         Log10,
         Log2,
+        /// `(base, x)`.
+        Log,
         Sin,
         Cos,
         Tan,

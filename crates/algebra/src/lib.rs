@@ -11,6 +11,7 @@
 //!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
 //!   Hints                                  hints.rs: what /*+ .. */ says
+//!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
 //!
@@ -26,12 +27,14 @@ pub mod hints;
 mod movable;
 pub mod plan;
 pub mod profile;
+mod query_block;
 pub mod rel;
 pub mod statistics;
 pub mod switch;
 
 pub use catalog::{
-    Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewAlgorithm, ViewDef,
+    Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, Generated, IndexDef, TableDef, TableId,
+    ViewAlgorithm, ViewDef, Visibility,
 };
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, ResultShape};
 pub use expr::{
@@ -43,6 +46,7 @@ pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};
 pub use profile::Actual;
+pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks};
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};

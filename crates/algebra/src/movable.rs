@@ -14,12 +14,12 @@ impl ScalarFunction {
         if let Library(function) = self {
             return !function.is_volatile;
         }
+        if matches!(self, ReadNumber(_) | MomentNumber | ComputedInteger | ReadDate) {
+            return true;
+        }
         matches!(
             self,
-            ReadNumber(_)
-                | MomentNumber
-                | ReadDate
-                | DateAdd(_)
+            DateAdd(_)
                 | DateSub(_)
                 | Extract(_)
                 | DayOfWeek
@@ -66,6 +66,7 @@ impl ScalarFunction {
                 | Ln
                 | Log10
                 | Log2
+                | Log
                 | Sin
                 | Cos
                 | Tan

@@ -1,11 +1,15 @@
 //! The statistics of tables that the optimizer may ask for. The engine answers from storage; tests inject.
 
 use crate::TableDef;
-use muster_types::{KeyRange, Value};
+use muster_types::{
+    KeyRange, Value,
+    distribution::{Histogram, RowSample},
+};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Statistics of one column. All figures are estimates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnStatistics {
     /// Number of distinct values, NULL not counted.
     pub distinct: f64,
@@ -17,6 +21,8 @@ pub struct ColumnStatistics {
     /// and `max`.
     #[serde(default)]
     pub changed_share: f64,
+    #[serde(default)]
+    pub histogram: Option<Arc<Histogram>>,
 }
 
 /// Statistics of one index.
@@ -28,6 +34,9 @@ pub struct IndexStatistics {
     pub height: u32,
     /// Share of its pages that are in memory now, 0 to 1.
     pub resident_share: f64,
+    /// Rank correlation of its first part with the order of the primary key, -1 to 1; `None`: not known.
+    #[serde(default)]
+    pub clustering: Option<f64>,
 }
 
 /// Statistics of all tables. An answer of `None` means: not known.
@@ -39,6 +48,11 @@ pub trait Statistics: Send + Sync {
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics>;
     /// Rows in these ranges of the index, by descending its tree (an index dive).
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64>;
+    /// Some rows of the table, at random.
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        let _ = table;
+        None
+    }
     /// Returns false for an index that the statement cannot read, since it is younger than what the statement sees.
     fn is_readable(&self, table: &TableDef, index: usize) -> bool {
         let _ = (table, index);

@@ -59,6 +59,8 @@ enum Command {
     Serve(serve::Arguments),
     /// The SQL shell, on a data directory or on a server
     Sql(shell::Arguments),
+    /// The plan of a statement, as a tree or as a picture (SVG)
+    Explain(shell::plan::Arguments),
     /// Load files into a table, or generated data (dbt3, ssb, sysbench) into a database
     Load(load::Arguments),
     /// Write generated data (dbt3, ssb, sysbench) as .tbl files
@@ -92,6 +94,7 @@ fn main() -> std::process::ExitCode {
         Command::Demo(a) => demo::run(&runtime, a),
         Command::Serve(a) => runtime.block_on(serve::run(a)),
         Command::Sql(a) => shell::run(&runtime, a),
+        Command::Explain(a) => shell::plan::run(&runtime, a),
         Command::Load(a) => runtime.block_on(load::run(a)),
         Command::Generate(a) => generate::run(a),
         Command::Lab(a) => runtime.block_on(lab::run(*a)),

@@ -4,7 +4,7 @@ use muster_sql::{InsertSource, Statement};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 51] = [
+const COMMANDS: [&str; 54] = [
     "alter_db",
     "alter_table",
     "alter_user",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 51] = [
     "begin",
     "change_db",
     "check",
+    "checksum",
     "commit",
     "create_db",
     "create_index",
@@ -36,9 +37,11 @@ const COMMANDS: [&str; 51] = [
     "kill",
     "load",
     "lock_tables",
+    "optimize",
     "prepare_sql",
     "release_savepoint",
     "rename_table",
+    "repair",
     "replace",
     "replace_select",
     "revoke",
@@ -121,21 +124,27 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Update(_) => "update_multi",
         Statement::Delete(delete) if delete.has_one_table() => "delete",
         Statement::Delete(_) => "delete_multi",
-        Statement::Explain(_) | Statement::Describe { .. } => "explain_other",
+        Statement::Explain(_) | Statement::ExplainConnection { .. } | Statement::Describe { .. } => "explain_other",
         Statement::CreateDatabase(_) => "create_db",
         Statement::AlterDatabase(_) => "alter_db",
         Statement::DropDatabase { .. } => "drop_db",
         Statement::CreateTable(_) | Statement::CreateTableSelect(_) => "create_table",
         Statement::CreateIndex(_) => "create_index",
-        Statement::DropIndex { .. } => "drop_index",
+        Statement::DropIndex(_) => "drop_index",
         Statement::AlterTable(_) => "alter_table",
         Statement::DropTable { .. } => "drop_table",
         Statement::TruncateTable(_) => "truncate",
         Statement::RenameTable(_) => "rename_table",
+        // MySQL counts an ALTER VIEW as a view that is made.
         Statement::CreateView(_) => "create_view",
         Statement::DropView { .. } => "drop_view",
-        Statement::AnalyzeTable(_) => "analyze",
+        Statement::AnalyzeTable(_) | Statement::ExportStatistics { .. } | Statement::ImportStatistics { .. } => {
+            "analyze"
+        }
         Statement::CheckTable(_) => "check",
+        Statement::OptimizeTable(_) => "optimize",
+        Statement::RepairTable(_) => "repair",
+        Statement::ChecksumTable { .. } => "checksum",
         Statement::LoadData(_) => "load",
         Statement::Set(_) | Statement::SetPassword { .. } => "set_option",
         Statement::Show(_) => "show_status",

@@ -5,6 +5,7 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
+    estimate_errors::EstimateErrors,
     metadata_locks::{MetadataLocks, Owner, Until},
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
@@ -115,6 +116,7 @@ pub struct Database {
     sessions: Arc<Registry>,
     metadata_locks: Arc<MetadataLocks>,
     user_locks: Arc<UserLocks>,
+    estimate_errors: EstimateErrors,
     /// `innodb_stats_auto_recalc`.
     renews_statistics: Arc<AtomicBool>,
     renewal: Mutex<Option<Renewal>>,
@@ -176,8 +178,7 @@ impl Database {
         // Where nothing changes, statistics stay.
         let renewal = (!options.force_recovery)
             .then(|| Renewal::start(tables.clone(), metadata_locks.clone(), renews_statistics.clone()));
-        let plans = PlanCache::default();
-        plans.set_capacity(usize::try_from(globals.unsigned("plan_cache_size")).unwrap_or(usize::MAX));
+        let plans = PlanCache::of_capacity(globals.unsigned("plan_cache_size"));
         let database = Arc::new(Database {
             options,
             counters: Arc::new(QueryCounters::new(store.counters().clone())),
@@ -194,6 +195,7 @@ impl Database {
             sessions: Arc::default(),
             metadata_locks,
             user_locks: Arc::default(),
+            estimate_errors: EstimateErrors::default(),
             renews_statistics,
             renewal: Mutex::new(renewal),
             started: Instant::now(),
@@ -379,6 +381,11 @@ impl Database {
     }
 
     /// Locks that sessions have taken by name.
+    /// Where statements' estimates of rows were far off.
+    pub(crate) fn estimate_errors(&self) -> &EstimateErrors {
+        &self.estimate_errors
+    }
+
     pub(crate) fn user_locks(&self) -> &Arc<UserLocks> {
         &self.user_locks
     }

@@ -11,6 +11,7 @@
 //!   tables              open tables: files, locks                   tables/
 //!   transaction         the transaction of a session                transaction.rs
 //!   metadata_locks      locks of whole tables                       metadata_locks.rs
+//!   estimate_errors     where estimates of rows were far off               estimate_errors.rs
 //!   user_locks          locks by name (GET_LOCK)                    user_locks.rs
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
@@ -30,12 +31,15 @@
 
 pub mod accounts;
 mod admission;
+mod alter;
 mod catalog;
 mod charset;
 mod command_counters;
 pub mod database;
 mod ddl;
 mod dml;
+mod estimate_errors;
+mod explain;
 pub mod infile;
 mod loading;
 mod metadata_locks;
@@ -58,6 +62,7 @@ pub mod waiting;
 pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
+pub use muster_explain::picture::svg as plan_picture;
 pub use muster_sql::split;
 pub use muster_storage::{
     FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, array_of, arrow_type, io, value_at,

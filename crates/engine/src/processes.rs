@@ -1,11 +1,12 @@
 //! The view that other sessions have of a session: its line in the process list, its counters, and the way to stop it.
 
 use crate::command_counters::CommandCounters;
-use muster_exec::{QueryCounters, counters::OperatorCounter};
+use muster_algebra::{Columns, Plan, Statistics};
+use muster_exec::{Profile, QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
 use muster_storage::mutex::Mutex;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -60,9 +61,66 @@ struct Activity {
     state: &'static str,
     /// A statement that takes longer is slow.
     slow_after: Duration,
+    /// The plan of the statement that runs.
+    running: Option<Arc<RunningPlan>>,
     /// Number of the statement that runs or ran last.
     number: u64,
     cancel: CancellationToken,
+}
+
+/// What the optimizer considered for one statement, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptimizerTrace {
+    pub query: String,
+    pub trace: String,
+    /// Bytes of the trace that `optimizer_trace_max_mem_size` has cut.
+    pub missing_bytes: u64,
+}
+
+/// The optimizer traces that a session keeps.
+#[derive(Debug, Default)]
+pub struct TraceLog {
+    /// `optimizer_trace_offset` and `optimizer_trace_limit` that they were kept under.
+    pub window: (i64, u64),
+    /// Number of statements traced under these.
+    pub count: u64,
+    pub kept: VecDeque<OptimizerTrace>,
+}
+
+impl TraceLog {
+    /// Keeps a trace, if the window says so: the first ones from an offset on or, with a negative one, the last ones.
+    pub fn push(&mut self, trace: OptimizerTrace, window: (i64, u64)) {
+        if self.window != window {
+            *self = TraceLog { window, ..TraceLog::default() };
+        }
+        let number = self.count;
+        self.count += 1;
+        match u64::try_from(window.0) {
+            Ok(offset) if number < offset || number - offset >= window.1 => {}
+            Ok(_) => self.kept.push_back(trace),
+            Err(_) => {
+                self.kept.push_back(trace);
+                let most = usize::try_from(window.0.unsigned_abs()).unwrap_or(usize::MAX);
+                while self.kept.len() > most {
+                    self.kept.pop_front();
+                }
+            }
+        }
+    }
+
+    /// The traces that are shown.
+    pub fn shown(&self) -> impl Iterator<Item = &OptimizerTrace> {
+        self.kept.iter().take(usize::try_from(self.window.1).unwrap_or(usize::MAX))
+    }
+}
+
+/// The plan of a statement that runs, for EXPLAIN FOR CONNECTION.
+pub struct RunningPlan {
+    pub plan: Arc<Plan>,
+    pub columns: Arc<Columns>,
+    pub statistics: Arc<dyn Statistics>,
+    /// What its operators have done so far; `None` if it is expected to end soon.
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// The beginning of a text, of so many bytes at most.
@@ -99,6 +157,8 @@ pub struct SessionShared {
     pub commands: CommandCounters,
     pub killed: CancellationToken,
     activity: Mutex<Activity>,
+    /// The optimizer traces of its last statements (`information_schema.OPTIMIZER_TRACE`).
+    pub optimizer_traces: Mutex<TraceLog>,
     /// FOUND_ROWS() and ROW_COUNT().
     pub found_rows: AtomicI64,
     /// True once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
@@ -187,6 +247,7 @@ impl SessionShared {
         if activity.number == number
             && let Some(mut statement) = activity.statement.take()
         {
+            activity.running = None;
             if statement.capacity() <= SPARE_BYTES_MAX {
                 statement.clear();
                 activity.spare = statement;
@@ -252,6 +313,16 @@ impl SessionShared {
         Some(Arc::clone(shown.get_or_insert_with(|| cut(text, STATEMENT_SHOWN_BYTES).into())))
     }
 
+    /// Shows the plan of the statement that runs to other sessions, until the statement ends.
+    pub fn set_running(&self, plan: RunningPlan) {
+        self.activity.lock().running = Some(Arc::new(plan));
+    }
+
+    /// The plan of the statement that runs.
+    pub fn running_plan(&self) -> Option<Arc<RunningPlan>> {
+        self.activity.lock().running.clone()
+    }
+
     pub fn is_running(&self) -> bool {
         self.activity.lock().statement.is_some()
     }
@@ -297,10 +368,12 @@ impl Registry {
                 since: Instant::now(),
                 state: EXECUTING,
                 slow_after: Duration::MAX,
+                running: None,
                 number: 0,
                 cancel: killed.child_token(),
             }),
             killed,
+            optimizer_traces: Mutex::default(),
             released: AtomicBool::new(false),
             asks_to_stop: AtomicBool::new(false),
             found_rows: AtomicI64::new(0),

@@ -1,12 +1,13 @@
-//! The names that are taken for `information_schema` and `performance_schema`. What their tables hold is made
+//! The names that are taken for `information_schema`, `performance_schema` and `mysql`. What their tables hold is made
 //! elsewhere.
 
 pub const NAME: &str = "information_schema";
 pub const PERFORMANCE: &str = "performance_schema";
+pub const MYSQL: &str = "mysql";
 
 /// The schema that a name stands for; case does not matter.
 pub fn of_name(database: &str) -> Option<&'static str> {
-    [NAME, PERFORMANCE].into_iter().find(|name| name.eq_ignore_ascii_case(database))
+    [NAME, PERFORMANCE, MYSQL].into_iter().find(|name| name.eq_ignore_ascii_case(database))
 }
 
 /// Returns true if the name is one of these schemas'.

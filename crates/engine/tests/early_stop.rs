@@ -78,6 +78,7 @@ async fn a_scan_gives_up_when_it_has_cost_as_much_as_its_fallback() {
         assert!(plan.contains("Stop early, or go over to the fallback") && plan.contains("fallbacks=1"), "{plan}");
     }
     let json = "SELECT id, text FROM job WHERE state IN ('A', 'B') ORDER BY id DESC LIMIT 20";
+    rows(&mut session, "SET explain_json_format_version = 2").await;
     let plan = rows(&mut session, &format!("EXPLAIN FORMAT=JSON {json}")).await[0][0].clone();
     assert!(plan.contains("\"budget_cost\"") && plan.contains("\"operation\": \"Fallback\""), "{plan}");
     // Rows that are spread are found before the budget is spent.

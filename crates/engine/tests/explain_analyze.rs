@@ -103,6 +103,7 @@ async fn exchanges_and_partial_aggregates_are_operators() {
 async fn json_has_the_same_numbers() {
     let directory = tempfile::tempdir().expect("a temporary folder");
     let mut session = session(directory.path()).await;
+    session.execute("SET explain_json_format_version = 2").await.expect("a variable");
     let sql =
         "explain analyze format=json select /*+ HASH_JOIN(x, y) */ x.a from t x join t y on x.a = y.c where y.b = 3";
     let text = one(&mut session, sql).await;

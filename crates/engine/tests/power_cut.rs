@@ -15,7 +15,7 @@ use muster_engine::{
 };
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 18] = [
     "CREATE DATABASE d",
     "CREATE TABLE d.t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, s VARCHAR(20), KEY kb (b))",
     "LOAD DATA INFILE '3.csv' INTO TABLE d.t FIELDS TERMINATED BY ','",
@@ -23,10 +23,13 @@ const STATEMENTS: [&str; 15] = [
     "GRANT SELECT ON d.* TO u",
     "ALTER TABLE d.t AUTO_INCREMENT = 50",
     "CREATE INDEX ks ON d.t (s)",
+    "ALTER TABLE d.t MODIFY b BIGINT, ADD c INT DEFAULT 5 AFTER s, ADD CHECK (b > 0), ADD UNIQUE us (s(4), a)",
     "RENAME TABLE d.t TO d.u",
-    "LOAD DATA INFILE '1.csv' INTO TABLE d.u FIELDS TERMINATED BY ','",
+    "LOAD DATA INFILE '1.csv' INTO TABLE d.u FIELDS TERMINATED BY ',' (a, b, s)",
     "CREATE VIEW d.v AS SELECT a FROM d.u",
     "CREATE TABLE d.c (KEY kb (b), PRIMARY KEY (a)) SELECT a, b FROM d.u",
+    "ALTER TABLE d.u DROP COLUMN c, RENAME COLUMN s TO w, ADD g INT AS (b + 1), DROP INDEX us",
+    "ALTER TABLE d.u DROP CHECK u_chk_1, ALTER w SET DEFAULT 'w', COMMENT 'x', ADD INDEX kg (g)",
     "DROP INDEX kb ON d.u",
     "TRUNCATE TABLE d.u",
     "DROP USER u",

@@ -151,10 +151,14 @@ macro_rules! files {
 files! {
     access_paths
     accounts
+    alter_columns
+    alter_table
+    alter_values
     as_mysql
     as_mysql_arguments
     as_mysql_comparisons
     as_mysql_delimiters
+    as_mysql_details
     as_mysql_numbers
     as_mysql_writes
     autoinc
@@ -163,18 +167,24 @@ files! {
     collation_keys
     collations
     collations_of_languages
+    constraints
     counters
     create_table_select
     databases
+    date_offsets
     decimals
     declared_types
     delete
+    digits_of_choices
     duplicate_subqueries
     early_stop
     enum_set
+    explain
     explain_changes
+    expression_defaults
     expressions
     floats
+    functional_indexes
     functions_aggregates
     functions_bytes
     functions_dates
@@ -187,8 +197,12 @@ files! {
     functions_regexp
     functions_secrets
     functions_texts
+    functions_xml
+    generated_columns
+    group_concat_order
     grouping
     hints
+    histograms
     indexes
     insert
     insert_select_duplicate
@@ -211,9 +225,11 @@ files! {
     manual_texts
     max_sort_length
     names
+    names_with_digits
     no_primary_key
     number_attributes
     numbers
+    numbers_beyond_bigint
     replace
     result_types
     session_variables

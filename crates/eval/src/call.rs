@@ -1,8 +1,11 @@
 //! Functions: which arguments they look at, and what NULLs do to them.
 
-use super::{Evaluator, Outcome, compare, number, read_number, temporal, text, value};
+use super::{Evaluator, Outcome, arithmetic::OutOfRange, compare, number, read_number, temporal, text, value};
 use muster_algebra::{Expr, ScalarFunction};
-use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
+use muster_types::{
+    CastWarning, Collation, ErrorCode, SqlType, Value,
+    cast::{cast_from, to_double},
+};
 use std::{cmp::Ordering, ops::Range};
 
 /// The arguments of a call, as far as they are known without their values.
@@ -112,6 +115,9 @@ impl Evaluator<'_> {
                 None => Value::Null,
             }));
         }
+        if function == ScalarFunction::ComputedInteger {
+            return Some(self.computed_integer(expr, &values[0], ty));
+        }
         if let Some(number) = read_number::call(function, &values[0], ty, self.warn) {
             return Some(Ok(number));
         }
@@ -136,6 +142,18 @@ impl Evaluator<'_> {
             }
         };
         Some(Ok(self.conform(result, None, ty)))
+    }
+
+    /// The integer of a floating-point number; error 1690 beyond BIGINT.
+    fn computed_integer(&mut self, expr: &Expr, number: &Value, ty: SqlType) -> muster_types::Result<Value> {
+        // The first double beyond BIGINT is the power of two behind the largest integer.
+        const BIGINTS: std::ops::Range<f64> = i64::MIN as f64..i64::MAX as f64;
+        if !BIGINTS.contains(&to_double(number).0) {
+            return Err(OutOfRange("BIGINT").in_expr(&self.printed(expr)));
+        }
+        let (integer, warnings) = cast_from(number, None, ty);
+        warnings.into_iter().for_each(|warning| (self.warn)(warning));
+        Ok(integer)
     }
 
     /// Returns true if a text of so many bytes can be made. Else the result is NULL, and a warning says so. Error: no

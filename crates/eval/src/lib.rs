@@ -32,6 +32,8 @@ pub mod read_number;
 pub mod temporal;
 pub mod text;
 
+pub use checksum::crc32;
+
 use muster_algebra::{ColId, Expr, LogicOp};
 use muster_functions::CallStates;
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlType, Value, cast_from, collation::LikePattern};

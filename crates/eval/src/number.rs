@@ -34,6 +34,7 @@ pub(super) fn call(
             warn(CastWarning { code: ErrorCode::InvalidArgumentForLogarithm, message });
             Value::Null
         }
+        Log => logarithm(double(), to_double(args.get(1)?).0, warn),
         Ln => Value::Double(double().ln()),
         Log10 => Value::Double(double().log10()),
         // MySQL's quotient, whose last digit is not always that of the logarithm.
@@ -53,6 +54,16 @@ pub(super) fn call(
         ShiftRight => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shr)),
         _ => return None,
     }))
+}
+
+/// `LOG(base, x)`. NULL with warning 3020 without a logarithm.
+fn logarithm(base: f64, x: f64, warn: &mut dyn FnMut(CastWarning)) -> Value {
+    if base <= 0.0 || x <= 0.0 || base == 1.0 {
+        let message = "Invalid argument for logarithm".to_string();
+        warn(CastWarning { code: ErrorCode::InvalidArgumentForLogarithm, message });
+        return Value::Null;
+    }
+    Value::Double(x.ln() / base.ln())
 }
 
 /// The second argument of ROUND and TRUNCATE, as far as it can matter.

@@ -8,7 +8,7 @@ use muster_types::{
     cast::{self, MomentRead, cast},
     temporal::{
         self, DateModes, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months,
-        date_code, datetime_of, datetime_parts, days_in_month, has_zero_part,
+        date_code, datetime_of, datetime_parts, days_in_month, has_zero_part, is_calendar_day,
     },
     time_zone::{self, TimeZone},
 };
@@ -37,6 +37,11 @@ pub(super) fn call(
             let back = interval(args.get(1)?, unit).map(Interval::negated);
             moved_by(start(&args[0], modes(args.get(2)), warn), back, unit, ty, warn)
         }
+        Extract(IntervalUnit::Week) => {
+            let mode = args.get(2).map_or(WeekMode::SUNDAY, week_mode);
+            int(moment(&args[0], modes(args.get(1)), warn)
+                .map(|of| week::week_of_date(of.year, of.month, of.day, mode).1.into()))
+        }
         Extract(unit) => extract(&args[0], unit, modes(args.get(1)), warn).map_or(Value::Null, Value::Int),
         DayOfWeek => int(day(0, 1, warn).map(|d| (week::weekday(d) as i64 + 1) % 7 + 1)),
         Weekday => int(day(0, 1, warn).map(|d| week::weekday(d) as i64)),
@@ -49,7 +54,8 @@ pub(super) fn call(
             let mode = week_mode(args.get(1)?);
             int(day(0, 2, warn).map(|d| {
                 let (year, week) = week::week(d, WeekMode { by_week_year: true, ..mode });
-                year as i64 * 100 + week as i64
+                // The year before the year 0 wraps around, as in MySQL.
+                (year as u32).wrapping_mul(100).wrapping_add(week).into()
             }))
         }
         DateDiff => match (day(0, 2, warn), day(1, 2, warn)) {
@@ -91,6 +97,9 @@ fn convert(value: &Value, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Val
     warning.into_iter().for_each(warn);
     value
 }
+
+/// Numbers from this one on are datetimes where a TIME is wanted.
+const FIRST_MOMENT: f64 = 1e10;
 
 /// The modes of dates that an argument holds; without one the default ones.
 fn modes(argument: Option<&Value>) -> DateModes {
@@ -229,11 +238,24 @@ fn moved(datetime: i64, by: Interval, unit: IntervalUnit) -> Option<i64> {
     use IntervalUnit::*;
     if matches!(unit, Month | Quarter | Year | YearMonth) {
         let (date, clock) = datetime_parts(datetime);
-        return Some(datetime_of(add_months(date, i32::try_from(by.months).ok()?)?, clock));
+        let months = i32::try_from(by.months).ok()?;
+        let moved = match unit {
+            Year if !is_calendar_day(date) => add_years(date, months / 12),
+            _ => add_months(date, months),
+        };
+        return Some(datetime_of(moved?, clock));
     }
     let moved = i64::try_from(i128::from(EpochMicros::of_datetime(datetime).0) + by.micros).ok()?;
     let (day, clock) = (moved.div_euclid(MICROS_PER_DAY), moved.rem_euclid(MICROS_PER_DAY));
     Some(datetime_of(temporal::moved_day(day)?, clock))
+}
+
+/// A date with a day that its month does not have, moved by years: it keeps the day, but for the 29th of February.
+fn add_years(date: i32, years: i32) -> Option<i32> {
+    let Moment { year, month, day, .. } = Moment::new(date, 0);
+    let year = year.checked_add(years).filter(|year| (0..=9999).contains(year))?;
+    let day = if (month, day) == (2, 29) { day.min(days_in_month(year, month)) } else { day };
+    Some(date_code(year, month, day))
 }
 
 /// `EXTRACT(unit FROM value)`; `None` for what is no date or time.
@@ -250,27 +272,30 @@ fn extract(value: &Value, unit: IntervalUnit, modes: DateModes, warn: &mut dyn F
                 _ => i64::from(year),
             })
         }
-        Week => match convert(value, SqlType::Date, warn) {
-            Value::Date(date) if !has_zero_part(date) => {
-                Some(week::week(Days::of_code(date), WeekMode::SUNDAY).1 as i64)
-            }
-            _ => None,
-        },
-        _ => extract_clock(value, unit, warn),
+        _ => extract_clock(value, unit, modes, warn),
     }
 }
 
 /// Parts of a TIME, negative for a negative one, or of a datetime, whose day counts: those of a unit of several parts
 /// are written behind each other, two digits each and six of the microseconds.
-fn extract_clock(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
+fn extract_clock(
+    value: &Value,
+    unit: IntervalUnit,
+    modes: DateModes,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<i64> {
     let of_datetime = |t: i64| (i64::from(Moment::of_datetime(t).day), datetime_parts(t).1);
     let (day, clock) = match value {
         Value::DateTime(t) => of_datetime(*t),
         Value::Date(d) => of_datetime(datetime_of(*d, 0)),
-        other => match convert(other, SqlType::Time { fsp: 6 }, warn) {
-            Value::Time(t) => (datetime_day(other), t),
-            _ => return None,
-        },
+        other => {
+            let (time, warnings) = cast::cast_dated(other, SqlType::Time { fsp: 6 }, modes);
+            warnings.into_iter().for_each(&mut *warn);
+            match time {
+                Value::Time(t) => (datetime_day(other, modes), t),
+                _ => return None,
+            }
+        }
     };
     let micros = clock.abs();
     let seconds = micros / MICROS_PER_SECOND;
@@ -290,10 +315,14 @@ fn extract_clock(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWar
     Some(if clock < 0 { -magnitude } else { magnitude })
 }
 
-/// The day of the month of a text that is a datetime where a TIME is wanted, else 0.
-fn datetime_day(value: &Value) -> i64 {
-    let Value::Text(text) = value else { return 0 };
-    let is_datetime = temporal::read_time(text).is_some_and(|read| read.is_datetime);
-    let datetime = if is_datetime { temporal::read_datetime(text) } else { None };
+/// The day of the month of a text or number that is a datetime where a TIME is wanted, else 0.
+fn datetime_day(value: &Value, modes: DateModes) -> i64 {
+    let Value::Text(text) = value else {
+        let is_number = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_));
+        let is_moment = is_number && cast::to_double(value).0 >= FIRST_MOMENT;
+        let of = if is_moment { cast::moment(value, modes) } else { None };
+        return of.map_or(0, |of| i64::from(of.moment.day));
+    };
+    let datetime = modes.read_time(text).and_then(|read| read.datetime);
     datetime.map_or(0, |read| i64::from(read.moment.day))
 }

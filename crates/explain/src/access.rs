@@ -56,7 +56,7 @@ impl<'a> TableAccess<'a> {
             ScanMode::Sequential if whole && (scan.index != 0 || scan.ordered) => {
                 scan.table.indexes[scan.index].parts.len()
             }
-            ScanMode::Sequential => ranged,
+            ScanMode::Sequential => ranged.max(scan.steering.len()),
         };
         TableAccess { scan, entries, way, parts, keys: None }
     }
@@ -103,6 +103,14 @@ impl<'a> TableAccess<'a> {
     /// Returns true if a secondary index has everything that is read.
     pub fn is_index_only(&self) -> bool {
         self.scan.index != 0 && self.scan.is_covering()
+    }
+
+    /// Returns true if the parts of the key are all that is read, be it the primary key: MySQL's `Using index`.
+    pub fn reads_keys_only(&self) -> bool {
+        let parts = &self.scan.table.indexes[0].parts;
+        let is_part = |column: usize| parts.iter().any(|part| part.column == column && part.prefix.is_none());
+        let read = || self.scan.columns.iter().chain(&self.scan.filter_columns).map(|(_, column)| *column);
+        self.is_index_only() || self.index_name().is_some() && self.scan.index == 0 && read().all(is_part)
     }
 }
 

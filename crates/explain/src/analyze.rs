@@ -21,8 +21,8 @@ impl Analyzed<'_> {
         })
     }
 
-    /// Prints the plan as [`json::json`] does, with what each operator did.
-    pub fn json(&self) -> serde_json::Result<String> {
+    /// Prints the plan in the second JSON format, with what each operator did.
+    pub fn json(&self) -> String {
         json::print(self.plan, self.columns, Some(self.actual))
     }
 }

@@ -1,15 +1,22 @@
 //! The part of an index that a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
 
-use muster_algebra::Scan;
+use muster_algebra::{Scan, TableDef};
 use muster_types::{KeyInterval, KeyPart, KeyRange, SqlType, Value};
 use std::ops::Bound;
 
 /// More ranges or intervals than these are only counted.
 const SHOWN_MAX: usize = 8;
 
+/// Ranges of an index, each as text.
+pub fn range_texts(table: &TableDef, index: usize, ranges: &[KeyRange]) -> Vec<String> {
+    let parts = Parts::of(table, index);
+    ranges.iter().map(|range| range_text(&parts, range)).collect()
+}
+
 pub fn ranges_text(scan: &Scan) -> String {
+    let parts = Parts::of(&scan.table, scan.index);
     let mut texts: Vec<String> =
-        scan.ranges.iter().take(SHOWN_MAX).map(|r| format!("({})", range_text(scan, r))).collect();
+        scan.ranges.iter().take(SHOWN_MAX).map(|r| format!("({})", range_text(&parts, r))).collect();
     if scan.ranges.len() > SHOWN_MAX {
         texts.push(format!("({} more)", scan.ranges.len() - SHOWN_MAX));
     }
@@ -24,27 +31,27 @@ fn values(bound: &Bound<Vec<Value>>) -> (&[Value], bool) {
     }
 }
 
-/// The parts of a scan's key, and what they are called.
+/// The parts of a key, and what they are called.
 struct Parts<'a> {
-    scan: &'a Scan,
+    table: &'a TableDef,
     parts: Vec<KeyPart>,
 }
 
 impl Parts<'_> {
-    fn of(scan: &Scan) -> Parts<'_> {
-        Parts { scan, parts: scan.table.key_parts(scan.index) }
+    fn of(table: &TableDef, index: usize) -> Parts<'_> {
+        Parts { table, parts: table.key_parts(index) }
     }
 
     fn name(&self, i: usize) -> String {
         match self.parts.get(i) {
-            Some(part) => self.scan.table.columns[part.column].name.clone(),
+            Some(part) => self.table.columns[part.column].name.clone(),
             None => format!("part {}", i + 1),
         }
     }
 
     /// A value of a part: of an ENUM its text.
     fn value(&self, i: usize, value: &Value) -> String {
-        let ty = self.parts.get(i).map(|part| self.scan.table.columns[part.column].ty);
+        let ty = self.parts.get(i).map(|part| self.table.columns[part.column].ty);
         match ty {
             Some(ty @ (SqlType::Enum(_) | SqlType::Set(_))) => ty.shown(value).unwrap_or(Value::Null).to_string(),
             _ => value.to_string(),
@@ -76,7 +83,7 @@ fn signed(bound: Bound<&Value>) -> Option<(&Value, &'static str)> {
 
 /// The conditions of a scan's steering as text: `(5 <= b < 9) AND (c = 1 OR c = 2)`.
 pub fn steering_text(scan: &Scan) -> String {
-    let parts = Parts::of(scan);
+    let parts = Parts::of(&scan.table, scan.index);
     let one = |i: usize, intervals: &[KeyInterval]| {
         let mut texts: Vec<String> = intervals
             .iter()
@@ -92,8 +99,7 @@ pub fn steering_text(scan: &Scan) -> String {
     steered.collect::<Vec<_>>().join(" AND ")
 }
 
-fn range_text(scan: &Scan, range: &KeyRange) -> String {
-    let parts = Parts::of(scan);
+fn range_text(parts: &Parts<'_>, range: &KeyRange) -> String {
     let ((lower, lower_in), (upper, upper_in)) = (values(&range.lower), values(&range.upper));
     let mut terms = Vec::new();
     // What both bounds begin with is fixed; an excluded bound still says something with its last value.

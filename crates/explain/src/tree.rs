@@ -379,7 +379,7 @@ impl<'a> Tree<'a> {
     fn with_printer(&self, print: impl FnOnce(&Printer<'_>) -> String) -> String {
         let name = |id| column_name(self.columns, id);
         let subplan = |s: &Subplan| format!("(select #{})", self.number(s));
-        print(&Printer { name: &name, subplan: &subplan })
+        print(&Printer { name: &name, subplan: &subplan, subquery: &|_| "(select)".into() })
     }
 
     fn number(&self, subplan: &Subplan) -> usize {

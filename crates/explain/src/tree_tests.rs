@@ -10,33 +10,26 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn table(name: &str) -> Arc<TableDef> {
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |name: &&str| ColumnDef {
-        name: name.to_string(),
-        ty: SqlType::BIGINT,
-        nullable: false,
-        default: None,
-        auto_increment: false,
-        display_width: None,
-        digits: None,
-        comment: String::new(),
-    };
+    let column = |name: &&str| ColumnDef::plain(*name, SqlType::BIGINT, false);
     Arc::new(TableDef {
         id: TableId(1),
         database: "d".into(),
         name: name.into(),
         columns: NAMES.iter().map(column).collect(),
         indexes: vec![
-            IndexDef { id: 0, name: "PRIMARY".into(), parts: vec![part(0)], unique: true },
-            IndexDef { id: 1, name: "i_bc".into(), parts: vec![part(1), part(2)], unique: false },
+            IndexDef { id: 0, name: "PRIMARY".into(), parts: vec![part(0)], unique: true, invisible: false },
+            IndexDef { id: 1, name: "i_bc".into(), parts: vec![part(1), part(2)], unique: false, invisible: false },
             IndexDef {
                 id: 2,
                 name: "i_c".into(),
                 parts: vec![KeyPart { column: 2, prefix: None, descending: true }],
                 unique: false,
+                invisible: false,
             },
         ],
         collation: Collation::DEFAULT,
         comment: String::new(),
+        checks: Vec::new(),
     })
 }
 

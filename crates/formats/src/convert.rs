@@ -121,8 +121,9 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         }),
         SqlType::Double => converter.doubles(problems, refuses_negative),
         SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => converter.dates(problems),
-        SqlType::Time { fsp } => converter
-            .numbers::<DurationMicrosecondType>(problems, 0, |text| temporal::time(converter.moment(text), fsp)),
+        SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |text| {
+            temporal::time(converter.moment(text), fsp, column.date_modes)
+        }),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => converter.named(problems),

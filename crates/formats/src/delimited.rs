@@ -64,6 +64,11 @@ struct Parsed {
 
 type Outcome = Result<Parsed>;
 
+/// Takes a batch. It may call the function that it is given before it takes a row of the batch, which then says what
+/// is wrong with the rows up to this one: so warnings of taking rows stand where these rows stand. What it does not
+/// ask for is said behind the batch.
+pub type TakeBatch<'a> = &'a mut dyn FnMut(RecordBatch, &mut dyn FnMut(usize)) -> Result<()>;
+
 /// Reads all of `source`; gives batches to `take` and warnings (when strict only those of values that are stored) to
 /// `warn`, in the file's order. Batches have all columns of the table, Arrow types as [`muster_types::SqlType`]
 /// documents.
@@ -74,7 +79,7 @@ pub fn read_delimited(
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
     warn: &mut dyn FnMut(Severity, ErrorCode, String),
-    take: &mut dyn FnMut(RecordBatch) -> Result<()>,
+    take: TakeBatch<'_>,
 ) -> Result<DelimitedSummary> {
     options.check()?;
     let threads = options.threads.clamp(1, 64);
@@ -105,33 +110,11 @@ pub fn read_delimited(
     })
 }
 
-/// Hands over the rows of a batch, and says what is wrong with a row before it is taken.
-fn take_warning(
-    batch: &RecordBatch,
-    warnings: &[Problem],
-    warn: &mut dyn FnMut(&Problem),
-    take: &mut dyn FnMut(RecordBatch) -> Result<()>,
-) -> Result<()> {
-    let mut taken = 0;
-    for problem in warnings {
-        let row = problem.row.min(batch.num_rows());
-        if row > taken {
-            take(batch.slice(taken, row - taken))?;
-            taken = row;
-        }
-        warn(problem);
-    }
-    if batch.num_rows() > taken {
-        take(batch.slice(taken, batch.num_rows() - taken))?;
-    }
-    Ok(())
-}
-
 fn take_in_order(
     in_order: Receiver<Receiver<Outcome>>,
     options: &DelimitedOptions,
     warn: &mut dyn FnMut(Severity, ErrorCode, String),
-    take: &mut dyn FnMut(RecordBatch) -> Result<()>,
+    take: TakeBatch<'_>,
 ) -> Result<DelimitedSummary> {
     let mut summary = DelimitedSummary::default();
     let mut lines = 0;
@@ -148,7 +131,14 @@ fn take_in_order(
             Ok(batch) => {
                 summary.rows += parsed.rows;
                 lines += parsed.lines;
-                take_warning(&batch, &parsed.warnings, &mut warn_of, take)?;
+                let mut problems = parsed.warnings.iter().peekable();
+                let mut warn_up_to = |row: usize| {
+                    while let Some(problem) = problems.next_if(|problem| problem.row <= row) {
+                        warn_of(problem);
+                    }
+                };
+                take(batch, &mut warn_up_to)?;
+                warn_up_to(usize::MAX);
             }
             Err((problem, lines_before)) => {
                 parsed.warnings.iter().for_each(&mut warn_of);

@@ -32,7 +32,7 @@ fn load(options: &DelimitedOptions, text: &[u8]) -> Loaded {
         &mut &text[..],
         options,
         &mut |_, code, message| warnings.push((code.number(), message)),
-        &mut |batch| {
+        &mut |batch, _| {
             batches.push(batch);
             Ok(())
         },
@@ -149,13 +149,12 @@ fn ignore_adjusts_and_warns() {
     options.strict = false;
     let got = load(&options, b"300\tabc\t2020-01-01\nx\t\\N\tnever\n\\N\tok\n1\t2\t2020-01-01\t4\n");
     assert_eq!(got.result.unwrap(), DelimitedSummary { rows: 4, warnings: 8 });
-    // A row that is warned of begins a batch: here each.
-    let first = |column: usize| got.batches.iter().map(move |batch| batch.column(column));
-    let numbers: Vec<i8> = first(0).map(|c| c.as_primitive::<arrow_array::types::Int8Type>().value(0)).collect();
-    assert_eq!(numbers, [127, 0, 0, 1]);
-    assert_eq!(first(1).map(|c| c.as_string_view().value(0)).collect::<Vec<_>>(), ["ab", "", "ok", "2"]);
-    assert_eq!(first(2).map(|c| c.is_null(0)).collect::<Vec<_>>(), [false, false, true, false]);
-    let never = got.batches[1].clone();
+    // Warnings do not cut the batch.
+    let [batch] = &got.batches[..] else { panic!("{} batches", got.batches.len()) };
+    assert_eq!(batch.column(0).as_primitive::<arrow_array::types::Int8Type>().values(), &[127, 0, 0, 1]);
+    assert_eq!(batch.column(1).as_string_view().iter().flatten().collect::<Vec<_>>(), ["ab", "", "ok", "2"]);
+    assert_eq!((0..4).map(|row| batch.column(2).is_null(row)).collect::<Vec<_>>(), [false, false, true, false]);
+    let never = batch.clone();
     let mut numbers: Vec<u16> = got.warnings.iter().map(|w| w.0).collect();
     numbers.sort();
     assert_eq!(numbers, [1261, 1262, 1263, 1263, 1264, 1265, 1265, 1366]);
@@ -164,7 +163,7 @@ fn ignore_adjusts_and_warns() {
     let got = load(&options, b"1\ta\tnever\n");
     assert_eq!(got.result.unwrap(), DelimitedSummary { rows: 1, warnings: 1 });
     let date = |batch: &RecordBatch, row| batch.column(2).as_primitive::<arrow_array::types::Date32Type>().value(row);
-    assert_eq!([date(&never, 0), date(&got.batches[0], 0)], [0, 0]);
+    assert_eq!([date(&never, 1), date(&got.batches[0], 0)], [0, 0]);
 }
 
 #[test]
@@ -199,8 +198,7 @@ fn missing_fields_get_defaults_with_ignore() {
     let mut options = DelimitedOptions::all_columns(DelimitedFormat::tbl(), columns, "f");
     options.strict = false;
     let got = load(&options, b"1\n2|3\n");
-    let numbers: Vec<i32> = got.batches.iter().map(|b| b.column(1).as_primitive::<Int32Type>().value(0)).collect();
-    assert_eq!(numbers, [7, 3]);
+    assert_eq!(got.batches[0].column(1).as_primitive::<Int32Type>().values(), &[7, 3]);
     assert_eq!(got.batches[0].column(2).as_string_view().value(0), "dflt and long enough");
     assert_eq!(got.warnings[0], (1261, "Row 1 doesn't contain data for all columns".to_string()));
 }
@@ -226,7 +224,7 @@ fn the_callers_error_ends_it_and_a_broken_source_is_an_error() {
     let options = DelimitedOptions::all_columns(DelimitedFormat::tbl(), vec![column("c", varchar(90), false)], "f");
     let text = b"some text of a line|\n".repeat(150_000);
     let mut taken = 0;
-    let result = read_delimited(&mut &text[..], &options, &mut |_, _, _| (), &mut |_| {
+    let result = read_delimited(&mut &text[..], &options, &mut |_, _, _| (), &mut |_, _| {
         taken += 1;
         if taken == 2 { Err(SqlError::interrupted()) } else { Ok(()) }
     });
@@ -239,8 +237,34 @@ fn the_callers_error_ends_it_and_a_broken_source_is_an_error() {
         }
     }
     let mut source = b"a|\n".chain(Broken);
-    let error = read_delimited(&mut source, &options, &mut |_, _, _| (), &mut |_| Ok(())).unwrap_err();
+    let error = read_delimited(&mut source, &options, &mut |_, _, _| (), &mut |_, _| Ok(())).unwrap_err();
     assert!(error.message.contains("cable cut"), "{error}");
+}
+
+#[test]
+fn warnings_stand_in_front_of_their_rows_and_do_not_cut_batches() {
+    let columns = vec![column("i", SqlType::INT, false)];
+    let mut options = DelimitedOptions::all_columns(DelimitedFormat::default(), columns, "f.txt");
+    options.strict = false;
+    let said = std::cell::RefCell::new(Vec::new());
+    let mut batches = 0;
+    let result = read_delimited(
+        &mut &b"1\nx\n3\ny\n5\nz\n"[..],
+        &options,
+        &mut |_, _, message| said.borrow_mut().push(message),
+        &mut |batch, warn_up_to| {
+            batches += 1;
+            for row in 0..batch.num_rows() - 1 {
+                warn_up_to(row);
+                said.borrow_mut().push(format!("took {row}"));
+            }
+            Ok(())
+        },
+    );
+    assert_eq!((result.unwrap().warnings, batches), (3, 1));
+    let kind = |text: &String| if text.starts_with("took") { text.clone() } else { "warning".into() };
+    let said: Vec<String> = said.borrow().iter().map(kind).collect();
+    assert_eq!(said, ["took 0", "warning", "took 1", "took 2", "warning", "took 3", "took 4", "warning"]);
 }
 
 #[test]

@@ -22,6 +22,6 @@ mod tokenize;
 
 pub use arrow_ipc::read_arrow;
 pub use convert::arrow_schema;
-pub use delimited::{DelimitedSummary, read_delimited};
+pub use delimited::{DelimitedSummary, TakeBatch, read_delimited};
 pub use format::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, csv_header};
 pub use problem::Severity;

@@ -112,7 +112,7 @@ fn outcome(column: TargetColumn, field: &[u8], strict: bool) -> String {
         &mut |_, code: ErrorCode, message| {
             let _ = write!(told, "; {} {message}", code.number());
         },
-        &mut |batch| {
+        &mut |batch, _| {
             let value = value_at(batch.column(0), 0)?;
             let shown = match &value {
                 Value::DateTime(_) | Value::Time(_) => value.to_text(ty.fsp()).unwrap_or_default(),

@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 pub enum Takes {
     /// The value as it is.
     AsIs,
+    /// The value as it is; a floating-point number is an integer.
+    Whole,
     /// The value as it is; a BIT column's is its bytes.
     Temporal,
     /// As [`Takes::Temporal`]; a TIME becomes a datetime of today.

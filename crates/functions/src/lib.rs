@@ -16,6 +16,7 @@
 //!   secrets/      encryption, random bytes, unique identifiers
 //!   network/      addresses
 //!   information/  what the server tells, amounts for people
+//!   xml/          parts of XML
 //! ```
 //!
 //! # How to add a function
@@ -69,6 +70,7 @@ pub mod secrets;
 mod strings;
 pub mod time;
 mod typing;
+mod xml;
 
 pub use call::{Call, CallState, CallStates};
 pub use function::{Function, Nullability, SessionValue, Takes};
@@ -93,6 +95,7 @@ const FAMILIES: &[&[Function]] = &[
     secrets::FUNCTIONS,
     network::FUNCTIONS,
     information::FUNCTIONS,
+    xml::FUNCTIONS,
 ];
 
 /// All functions, and each name in upper case with the function that has it.

@@ -55,6 +55,7 @@ impl Typing {
     pub fn constant_text(&self, i: usize) -> Option<&str> {
         match self.args.get(i)?.value.as_ref()? {
             Value::Text(text) => Some(text),
+            Value::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
     }
@@ -79,6 +80,8 @@ pub enum ResultType {
     Text(u64),
     /// At most this many characters under the connection's collation, as a literal.
     ConnectionText(u64),
+    /// At most this many characters of utf8mb3, as a literal.
+    SystemText(u64),
     /// At most this many bytes.
     Bytes(u64),
 }

@@ -38,7 +38,7 @@ impl Case {
                 let descending = random.below(8);
                 let parts = parts(&columns, |p| descending & (1 << p) != 0 && descending < 4);
                 let name = format!("i{}", i + 1);
-                def.indexes.push(IndexDef { id: i as u32 + 1, name, parts, unique: false });
+                def.indexes.push(IndexDef { id: i as u32 + 1, name, parts, unique: false, invisible: false });
             }
         });
         Case { random, tables, get: made.rel, ids: made.ids }

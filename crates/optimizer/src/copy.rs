@@ -12,10 +12,7 @@ pub struct Copy {
 
 /// Copies a relation without subqueries in its expressions.
 pub fn copy(rel: &Rel, columns: &mut Columns) -> Copy {
-    renumbered(rel, &mut |id| {
-        let meta = columns.get(id).clone();
-        columns.add(meta)
-    })
+    renumbered(rel, &mut |id| columns.add_copy(id))
 }
 
 /// The relation with its columns numbered as they come: the same for relations that differ in nothing else. It must

@@ -1,7 +1,7 @@
 //! Hashes of expressions and relations: equal ones have equal hashes, so that searching for an equal one takes one
 //! comparison instead of as many as there are candidates.
 
-use muster_algebra::{Expr, KeyRange, Rel, Value};
+use muster_algebra::{ColId, Expr, KeyRange, Rel, Value};
 use std::collections::{HashMap, hash_map::Entry};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::discriminant;
@@ -68,6 +68,13 @@ pub fn of_expr(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
+/// The hash of an expression whose columns have other numbers.
+pub fn of_renamed(expr: &Expr, number: &dyn Fn(ColId) -> u32) -> u64 {
+    let mut hasher = WordHasher::default();
+    add_renamed(expr, &mut hasher, number);
+    hasher.finish()
+}
+
 /// The hash of a list of expressions.
 pub fn of_exprs(exprs: &[Expr]) -> u64 {
     let mut hasher = WordHasher::default();
@@ -95,10 +102,22 @@ pub fn of_ranges(ranges: &[KeyRange]) -> u64 {
 }
 
 fn add_expr(expr: &Expr, hasher: &mut WordHasher) {
+    add_renamed(expr, hasher, &|id| id.0);
+}
+
+fn add_renamed(expr: &Expr, hasher: &mut WordHasher, number: &dyn Fn(ColId) -> u32) {
     discriminant(expr).hash(hasher);
     match expr {
-        Expr::Column(id) => id.hash(hasher),
-        Expr::Literal { value, .. } => add_value(value, hasher),
+        Expr::Column(id) => number(*id).hash(hasher),
+        Expr::Literal { value, ty } => {
+            add_value(value, hasher);
+            ty.hash(hasher);
+        }
+        Expr::Cast { ty, .. } => ty.hash(hasher),
+        Expr::IsNull { negated, .. } | Expr::InList { negated, .. } => negated.hash(hasher),
+        Expr::IsTruth { truth, negated, .. } => (truth, negated).hash(hasher),
+        Expr::Like { escape, negated, .. } => (escape, negated).hash(hasher),
+        Expr::Case { branches, .. } => branches.len().hash(hasher),
         Expr::Compare { op, .. } => op.hash(hasher),
         Expr::Logic { op, .. } => op.hash(hasher),
         Expr::Arithmetic { op, .. } => op.hash(hasher),
@@ -109,7 +128,7 @@ fn add_expr(expr: &Expr, hasher: &mut WordHasher) {
     let mut children = 0_usize;
     expr.for_each_child(&mut |child| {
         children += 1;
-        add_expr(child, hasher);
+        add_renamed(child, hasher, number);
     });
     children.hash(hasher);
 }

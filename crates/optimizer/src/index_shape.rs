@@ -1,7 +1,7 @@
 //! How large an index is, and how many entries a key of it has.
 
 use crate::cost::Tree;
-use crate::join_order::cardinality::table_rows;
+use crate::estimate::table_rows;
 use crate::options::Options;
 use muster_algebra::{KeyPart, Statistics, Switch, TableDef};
 

@@ -3,11 +3,13 @@
 //! ```text
 //!   Rel  ->  rewrite/      passes that keep the meaning: subqueries to joins, conditions down, ...
 //!        ->  plan/         one physical node for each logical one
-//!              join_order/   regions of joins: query graph, enumerator, cardinality
-//!              access_path   base tables: index, key ranges, order        (ranges, literal, index_shape)
+//!              join_order/   regions of joins: query graph, enumerator
+//!              access_path   base tables: index, key ranges, order        (ranges, intervals, literal, index_shape)
+//!              estimate/     how many rows
 //!              cost          what each choice costs
 //!        ->  physical/     what the plan that runs has besides: partitions, exchanges, partial aggregation, numbers
 //!        ->  Plan
+//!   trace     what was considered on the way, as typed events
 //!   locking   one table by one index, for statements that lock rows as they find them
 //! ```
 //!
@@ -16,9 +18,11 @@
 pub mod access_path;
 mod copy;
 pub mod cost;
+pub mod estimate;
 mod fingerprint;
 mod index_shape;
 pub mod interrupt;
+mod intervals;
 pub mod join_order;
 mod literal;
 mod locking;
@@ -33,6 +37,7 @@ mod scope;
 mod substitution;
 #[cfg(test)]
 mod testing;
+pub mod trace;
 mod unreadable_indexes;
 
 #[cfg(test)]
@@ -45,6 +50,7 @@ pub use interrupt::Interrupt;
 pub use literal::{exact_value, is_lossless_cast};
 pub use locking::optimize_to_lock;
 pub use options::Options;
+pub use trace::Trace;
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};
 use muster_types::Result;
@@ -98,12 +104,18 @@ fn run_once(
     let outputs = rel.output();
     let mut rel = rel;
     let mut in_subquery_has_a_choice = false;
+    options.trace.note(|| trace::Event::Began { relation: Box::new(rel.clone()) });
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.switch)) {
         options.interrupt.check()?;
+        let before = options.trace.is_on().then(|| rel.clone());
         let mut context = rewrite::RewriteContext { columns, options, in_subquery_has_a_choice };
         rel = (pass.run)(rel, &mut context)?;
         in_subquery_has_a_choice = context.in_subquery_has_a_choice;
+        if before.is_some_and(|before| before != rel) {
+            options.trace.note(|| trace::Event::Rewrote { pass: pass.switch.name() });
+        }
     }
+    options.trace.note(|| trace::Event::Rewritten { relation: Box::new(rel.clone()) });
     let mut planner = plan::Planner::new(&rel, std::mem::take(columns), statistics, options);
     let planned = planner.statement(&rel, &outputs);
     *columns = Rc::unwrap_or_clone(planner.columns);
@@ -111,6 +123,7 @@ fn run_once(
     let ignored_hints = planner.ignored_hints.into_iter().collect();
     let threads = if plan.estimate.cost_ms < options.serial_ms_max { 1 } else { options.threads };
     let plan = physical::finish(plan, columns, threads);
+    options.trace.note(|| trace::Event::Planned { plan: Box::new(plan.clone()), columns: Box::new(columns.clone()) });
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new(), columns)?;
     }

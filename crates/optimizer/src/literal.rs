@@ -4,9 +4,8 @@ use muster_algebra::{Decimal, Expr, SqlType, Value};
 use muster_types::{
     IntWidth,
     store::decimal_max_256,
-    temporal::{Days, EpochMicros, MICROS_PER_DAY, datetime_of, datetime_parts},
+    temporal::{datetime_of, datetime_parts},
 };
-use std::cmp::Ordering;
 
 /// The value of a literal.
 pub fn literal(expr: &Expr) -> Option<(&Value, SqlType)> {
@@ -179,49 +178,10 @@ pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
     }
 }
 
-/// How two values of one type compare; NULL is below all others. `None` when that is not known here.
-pub fn compare(a: &Value, b: &Value, ty: SqlType) -> Option<Ordering> {
-    Some(match (a, b) {
-        (Value::Null, Value::Null) => Ordering::Equal,
-        (Value::Null, _) => Ordering::Less,
-        (_, Value::Null) => Ordering::Greater,
-        (Value::Bool(x), Value::Bool(y)) => x.cmp(y),
-        (Value::Int(x), Value::Int(y)) => x.cmp(y),
-        (Value::UInt(x), Value::UInt(y)) => x.cmp(y),
-        (Value::Decimal(x), Value::Decimal(y)) => x.cmp(y),
-        (Value::Double(x), Value::Double(y)) => x.partial_cmp(y)?,
-        (Value::Float(x), Value::Float(y)) => x.partial_cmp(y)?,
-        (Value::Date(x), Value::Date(y)) => x.cmp(y),
-        (Value::DateTime(x), Value::DateTime(y)) | (Value::Time(x), Value::Time(y)) => x.cmp(y),
-        (Value::Bytes(x), Value::Bytes(y)) => x.cmp(y),
-        (Value::Text(x), Value::Text(y)) => compare_text(x, y, ty)?,
-        _ => return None,
-    })
-}
-
-fn compare_text(x: &str, y: &str, ty: SqlType) -> Option<Ordering> {
-    Some(ty.collation()?.compare(x, y))
-}
-
-/// The value on a number line, for interpolation: dates and datetimes on the calendar's line of time.
-pub fn to_number(value: &Value) -> Option<f64> {
-    Some(match value {
-        Value::Bool(b) => *b as u8 as f64,
-        Value::Int(i) => *i as f64,
-        Value::UInt(u) => *u as f64,
-        Value::Decimal(d) => d.to_f64(),
-        Value::Float(x) => *x as f64,
-        Value::Double(x) => *x,
-        Value::Date(d) => f64::from(Days::of_code(*d).0) * MICROS_PER_DAY as f64,
-        Value::DateTime(t) => EpochMicros::of_datetime(*t).0 as f64,
-        Value::Time(t) => *t as f64,
-        Value::Null | Value::Text(_) | Value::Bytes(_) => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_types::temporal::MICROS_PER_DAY;
 
     #[test]
     fn exact_conversions() {

@@ -4,6 +4,7 @@
 use crate::cost::CostModel;
 use crate::interrupt::Interrupt;
 use crate::join_order::graph::UNITS_MAX;
+use crate::trace::Trace;
 use muster_algebra::{ColId, HintTarget, Hints, Rel, Switch, SwitchHint, Switches};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct Options {
     pub hints: Hints,
     /// Stops planning.
     pub interrupt: Interrupt,
+    /// Where what is considered is noted.
+    pub trace: Trace,
     /// Switches that a hint set for one index, by the index's position.
     by_index: BTreeMap<(Switch, usize), bool>,
     /// Switches that hints turned on. What they allow is done whatever it costs.
@@ -48,6 +51,7 @@ impl Default for Options {
             cost: CostModel::default(),
             hints: Hints::default(),
             interrupt: Interrupt::default(),
+            trace: Trace::default(),
             by_index: BTreeMap::new(),
             forced: Switches::NONE,
         }

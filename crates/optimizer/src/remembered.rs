@@ -3,8 +3,9 @@
 
 use crate::fingerprint;
 use muster_algebra::{ColumnStatistics, IndexStatistics, KeyRange, Statistics, TableDef, TableId};
+use muster_types::distribution::RowSample;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Answers of other statistics, kept.
 pub struct Remembered<'a> {
@@ -59,6 +60,10 @@ impl Statistics for Remembered<'_> {
         let rows = self.source.range_rows(table, index, ranges);
         dives.push(Dive { ranges: ranges.to_vec(), rows });
         rows
+    }
+
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        self.source.sample(table)
     }
 
     fn is_readable(&self, table: &TableDef, index: usize) -> bool {

@@ -1,5 +1,5 @@
-//! Indexes that a statement cannot read because they are younger than what it sees: they are left out as by IGNORE
-//! INDEX. One that the statement forces is kept, and reading it is an error.
+//! Indexes that a statement cannot read because they are younger than what it sees, and those that are invisible: they
+//! are left out as by IGNORE INDEX. One that the statement forces is kept, and reading it is an error.
 
 use muster_algebra::{Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, Statistics};
 

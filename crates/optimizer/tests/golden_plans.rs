@@ -279,3 +279,22 @@ fn set_operations_are_joined_by_keys() {
     assert!(operators(sql, &Options::default()).contains(&"hash".to_string()));
     assert!(operators(sql, &Options::default().without(Switch::NullSafeKeys)).contains(&"loop".to_string()));
 }
+
+/// A list that is too long for ranges is looked up as the rows of a table are.
+#[test]
+fn long_lists_are_looked_up() {
+    let list = |n: usize| (0..n).map(|i| (i * 7).to_string()).collect::<Vec<_>>().join(",");
+    for n in [30_000, 60_000] {
+        let sql = format!("select o_totalprice from orders where o_orderkey in ({})", list(n));
+        let (plan, _) = golden::dbt3().plan(&sql).expect("a plan");
+        assert!((n as f64 * 0.8..=n as f64).contains(&plan.estimate.rows), "{n}: {} rows", plan.estimate.rows);
+        let mut all = Vec::new();
+        nodes(&plan, &mut all);
+        let by_key = |n: &&&Plan| match &n.op {
+            PlanOp::Scan(scan) => scan.ranges.len() > 1000,
+            PlanOp::LookupJoin { lookup, .. } => lookup.index == 0,
+            _ => false,
+        };
+        assert!(all.iter().any(|n| by_key(&n)), "{n}: {:?}", operators(&sql, &Options::default()));
+    }
+}

@@ -45,16 +45,7 @@ impl Case {
     fn new(seed: u64) -> Case {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let types: Vec<SqlType> = (0..2 + random.below(3)).map(|_| any_type(&mut random)).collect();
-        let column = |(i, ty): (usize, &SqlType)| ColumnDef {
-            name: format!("c{i}"),
-            ty: *ty,
-            nullable: i > 0 && i % 2 == 1,
-            default: None,
-            auto_increment: false,
-            display_width: None,
-            digits: None,
-            comment: String::new(),
-        };
+        let column = |(i, ty): (usize, &SqlType)| ColumnDef::plain(format!("c{i}"), *ty, i > 0 && i % 2 == 1);
         let mut table = TableDef {
             id: TableId(1),
             database: "d".into(),
@@ -63,6 +54,7 @@ impl Case {
             indexes: Vec::new(),
             collation: Collation::DEFAULT,
             comment: String::new(),
+            checks: Vec::new(),
         };
         for id in 0..3 {
             let mut columns: Vec<usize> = (0..types.len()).filter(|c| id > 0 || !table.columns[*c].nullable).collect();
@@ -73,7 +65,7 @@ impl Case {
                 let prefix = cut.then(|| 1 + random.below(3) as u32);
                 parts.push(KeyPart { column, prefix, descending: random.one_in(3) });
             }
-            table.indexes.push(IndexDef { id, name: format!("i{id}"), parts, unique: id == 0 });
+            table.indexes.push(IndexDef { id, name: format!("i{id}"), parts, unique: id == 0, invisible: false });
         }
         let columns = (0..types.len()).map(|c| (ColId(c as u32), c)).collect();
         Case { random, table, columns }

@@ -1,8 +1,9 @@
 //! Facts that a load learns about the data; kept by whoever opens the table, and given back when it is opened.
 
 use crate::{IndexSchema, TableSchema};
-use muster_types::{Value, collation::TextTraits};
+use muster_types::{Value, collation::TextTraits, distribution::Distribution};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ColumnStats {
@@ -30,6 +31,9 @@ pub struct TableStatistics {
     pub rows: u64,
     pub columns: Vec<ColumnStats>,
     pub indexes: Vec<IndexStats>,
+    /// How the values are spread, with a sample of the rows. It has a file of its own.
+    #[serde(skip)]
+    pub distribution: Option<Arc<Distribution>>,
 }
 
 impl TableStatistics {
@@ -41,6 +45,7 @@ impl TableStatistics {
             rows: 0,
             columns: vec![ColumnStats::default(); schema.columns.len()],
             indexes: schema.indexes.iter().map(index).collect(),
+            distribution: None,
         }
     }
 }

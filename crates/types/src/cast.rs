@@ -95,6 +95,7 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
     if let Some(from @ (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. })) = from
         && !to.is_numeric()
         && from != to
+        && !(to == SqlType::Year && matches!(from, SqlType::Enum(_) | SqlType::Set(_)))
     {
         return cast_from(&from.shown(value).unwrap_or(Value::Null), None, to);
     }
@@ -125,7 +126,7 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
             return temporal::to_datetime(value, fsp, DateModes::DEFAULT);
         }
-        SqlType::Time { fsp } => return temporal::to_time(value, fsp),
+        SqlType::Time { fsp } => return temporal::to_time(value, fsp, DateModes::DEFAULT),
         SqlType::Text { length, collation, .. } => text::to_text(value, from, length, collation),
         SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
         SqlType::Year => temporal::to_year(value),
@@ -134,12 +135,13 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
     (value, warning.into())
 }
 
-/// Casts to a date or datetime as [`cast`] does, where `sql_mode` may differ from its default.
+/// Casts to a date, datetime or time as [`cast`] does, where `sql_mode` and the time zone may differ from the default.
 pub fn cast_dated(value: &Value, to: SqlType, modes: DateModes) -> (Value, CastWarnings) {
     match (value, to) {
         (Value::Null, _) => (Value::Null, CastWarnings::default()),
         (_, SqlType::Date) => temporal::to_date(value, modes),
         (_, SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) => temporal::to_datetime(value, fsp, modes),
+        (_, SqlType::Time { fsp }) => temporal::to_time(value, fsp, modes),
         _ => cast(value, to),
     }
 }

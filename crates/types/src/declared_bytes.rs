@@ -25,13 +25,16 @@ impl SqlType {
                 Int => 4,
                 Big => 8,
             },
-            SqlType::Decimal { precision, .. } => u64::from(precision).div_ceil(9) * 4,
+            SqlType::Decimal { precision, scale } => {
+                let (whole, fraction) = (u64::from(precision).saturating_sub(u64::from(scale)), u64::from(scale));
+                digits_bytes(whole) + digits_bytes(fraction)
+            }
             SqlType::Float => 4,
             SqlType::Double => 8,
             SqlType::Date => 3,
-            SqlType::DateTime { .. } => 8,
-            SqlType::Timestamp { .. } => 7,
-            SqlType::Time { .. } => 6,
+            SqlType::DateTime { fsp } => 5 + u64::from(fsp).div_ceil(2),
+            SqlType::Timestamp { fsp } => 4 + u64::from(fsp).div_ceil(2),
+            SqlType::Time { fsp } => 3 + u64::from(fsp).div_ceil(2),
             SqlType::Text { length, collation, .. } if !self.is_long() => {
                 u64::from(length) * u64::from(collation.charset_max_bytes()) + 2
             }
@@ -64,5 +67,24 @@ impl SqlType {
             (SqlType::Bytes { length, .. }, prefix) => u64::from(prefix.unwrap_or(*length)),
             (ty, _) => ty.declared_bytes(),
         }
+    }
+}
+
+/// Bytes of decimal digits: nine in four bytes, the rest in as many as they need.
+fn digits_bytes(digits: u64) -> u64 {
+    digits / 9 * 4 + (digits % 9).div_ceil(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_as_long_as_in_mysql() {
+        let decimal = |precision, scale| SqlType::Decimal { precision, scale }.declared_bytes();
+        assert_eq!([decimal(10, 2), decimal(9, 0), decimal(20, 6), decimal(65, 30)], [5, 4, 10, 30]);
+        let moments = [SqlType::DateTime { fsp: 0 }, SqlType::DateTime { fsp: 3 }, SqlType::Timestamp { fsp: 6 }];
+        assert_eq!(moments.map(|ty| ty.declared_bytes()), [5, 7, 7]);
+        assert_eq!([SqlType::Time { fsp: 0 }, SqlType::Time { fsp: 1 }].map(|ty| ty.declared_bytes()), [3, 4]);
     }
 }

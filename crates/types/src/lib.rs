@@ -14,6 +14,8 @@
 //!   Collation  how text compares: sort keys             collation/
 //!   cast       conversion of values between types       cast.rs
 //!   store      storing values into columns              store/
+//!   order      how values compare, and where they lie between others  order.rs
+//!   Distribution  how the values of a table are spread    distribution/
 //!   charset    text to bytes of a character set     charset/
 //!              tables of both, as files               tables/
 //!   SqlModes   the modes of sql_mode                   sql_mode.rs
@@ -27,9 +29,11 @@ pub mod charset;
 pub mod collation;
 pub mod decimal;
 mod declared_bytes;
+pub mod distribution;
 pub mod error;
 pub mod key;
 pub mod members;
+pub mod order;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod store;

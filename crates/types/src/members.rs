@@ -65,6 +65,11 @@ impl MemberList {
         if collation == self.0.collation { self } else { MemberList::new(self.0.names.clone(), collation) }
     }
 
+    /// Returns true if the first members are all of `other`, under the same collation.
+    pub fn begins_with(self, other: MemberList) -> bool {
+        self.0.collation == other.0.collation && self.0.names.starts_with(&other.0.names)
+    }
+
     /// The position, from 1, of the member that equals the text under the collation.
     pub fn position(self, text: &str) -> Option<usize> {
         self.0.positions.get(&self.0.collation.sort_key(text)).copied()

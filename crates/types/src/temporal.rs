@@ -5,7 +5,7 @@
 //!   temporal/code.rs       the numbers that dates and datetimes are kept as
 //!   temporal/calendar.rs   days that can be counted, years, months, days of the month
 //!   temporal/moment.rs     a date and a time of day as fields, whose month or day may be zero
-//!   temporal/modes.rs      which dates that the calendar does not have are taken for one
+//!   temporal/modes.rs      what a session decides of reading dates
 //!   temporal/datetime_text.rs   reading a date or datetime from text
 //!   temporal/time_text.rs       reading a TIME from text
 //!   temporal/delimiter.rs       delimiters in these texts that are deprecated
@@ -28,9 +28,10 @@ pub use code::{
     EpochMicros, ZERO_DATE, code_parts, code_year, date_code, datetime_of, datetime_parts, has_zero_part,
     is_calendar_day, moved_datetime,
 };
+pub(crate) use datetime_text::is_space;
 pub use datetime_text::{DateTimeText, read_datetime};
 pub use delimiter::DeprecatedDelimiter;
-pub use format::{format_date, format_datetime, format_time};
+pub use format::{format_date, format_datetime, format_time, push_date, push_datetime, push_time};
 pub use modes::DateModes;
 pub use moment::Moment;
 pub use number::{clock_number, date_number, datetime_number, moment_from_number, time_from_number};
@@ -77,7 +78,7 @@ pub fn parse_date(text: &str) -> Option<i32> {
 pub fn parse_datetime(text: &str) -> Option<i64> {
     let read = read_datetime(text)?;
     let datetime = read.moment.datetime().filter(|t| is_calendar_day(datetime_parts(*t).0))?;
-    (!read.is_cut).then_some(datetime)
+    (!read.is_cut && read.offset.is_none()).then_some(datetime)
 }
 
 /// The TIME that the whole text is, in microseconds. `None` for what is no time or is out of the range of TIME; of a

@@ -53,6 +53,30 @@ impl TimeZone {
         tz.map(TimeZone::Named)
     }
 
+    /// The zone as a number, which a plan carries in a literal. UTC is 0.
+    pub fn code(self) -> i64 {
+        match self {
+            TimeZone::Fixed(seconds) => i64::from(seconds) << 2,
+            TimeZone::Named(tz) => (tz as i64) << 2 | 1,
+            TimeZone::System => 2,
+        }
+    }
+
+    /// The zone of a number that [`TimeZone::code`] has made.
+    pub fn from_code(code: i64) -> TimeZone {
+        let number = code >> 2;
+        match code & 3 {
+            0 => TimeZone::Fixed(number as i32),
+            1 => chrono_tz::TZ_VARIANTS.get(number as usize).map_or(TimeZone::UTC, |tz| TimeZone::Named(*tz)),
+            _ => TimeZone::System,
+        }
+    }
+
+    /// The zone, as its offset if that never changes.
+    pub fn simplified(self) -> TimeZone {
+        self.fixed_seconds().map_or(self, TimeZone::Fixed)
+    }
+
     /// SYSTEM as what it is.
     fn resolved(self) -> TimeZone {
         if self == TimeZone::System { *SYSTEM } else { self }
@@ -200,6 +224,17 @@ mod tests {
         assert_eq!(zone("-00:30").fixed_seconds(), Some(-1800));
         assert_eq!(zone("UTC").fixed_seconds(), Some(0));
         assert_eq!(zone("Europe/Berlin").fixed_seconds(), None);
+    }
+
+    #[test]
+    fn zones_are_numbers() {
+        for tz in chrono_tz::TZ_VARIANTS {
+            assert_eq!(TimeZone::from_code(TimeZone::Named(tz).code()), TimeZone::Named(tz));
+        }
+        for zone in [TimeZone::System, TimeZone::UTC, zone("-13:59"), zone("+14:00")] {
+            assert_eq!(TimeZone::from_code(zone.code()), zone);
+        }
+        assert_eq!((TimeZone::UTC.code(), zone("UTC").simplified()), (0, TimeZone::UTC));
     }
 
     /// As MySQL and MariaDB answer with named zones.

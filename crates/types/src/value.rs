@@ -74,10 +74,15 @@ impl fmt::Display for Value {
     }
 }
 
-/// A double the way MySQL prints it: shortest text that reads back the same, exponents from 1e15 on and below 1e-15.
+/// A double the way MySQL prints it: shortest text that reads back the same, exponents below 1e-15 and, of integers,
+/// from 1e15 on.
 pub fn format_double(x: f64) -> String {
     let a = x.abs();
-    if a != 0.0 && !(1e-15..1e15).contains(&a) { format!("{x:e}") } else { format!("{x}") }
+    if a != 0.0 && !(1e-15..1e15).contains(&a) && x.fract() == 0.0 || a < 1e-15 && a != 0.0 {
+        format!("{x:e}")
+    } else {
+        format!("{x}")
+    }
 }
 
 /// A floating-point number with this many digits behind the point. Digits beyond the shortest text that reads back the
@@ -96,6 +101,10 @@ pub fn format_fixed(x: f64, decimals: u8) -> String {
 
 /// A float the way MySQL prints it: six significant digits, trailing zeros dropped.
 pub fn format_float(x: f32) -> String {
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x as f64);
-    format_double(rounded)
+    format_double(rounded_float(x))
+}
+
+/// A float with the six significant digits that it shows.
+pub(crate) fn rounded_float(x: f32) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x.into())
 }

@@ -3,6 +3,7 @@
 use super::{
     backend::Backend,
     output::{self, Format},
+    plan,
 };
 use crate::print::{print, print_line};
 use rustyline::{
@@ -18,6 +19,7 @@ const HISTORY_MAX: usize = 10_000;
 const HELP: &str = "\
 Statements end with ; or \\G (vertical). Ctrl-C stops a statement, Ctrl-D or exit leaves.
 \\h help   \\q quit   \\f table|vertical|csv|json  how results are shown
+\\plan [analyze] FILE statement   the plan as a picture (SVG)
 ";
 
 pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyhow::Result<()> {
@@ -45,6 +47,11 @@ pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyho
                 Ok(f) => format = f,
                 Err(_) => print_line("table, vertical, csv or json")?,
             },
+            command if command.starts_with("\\plan") => {
+                if let Err(e) = plan::command(runtime, &mut backend, &command[5..]) {
+                    eprintln!("{e:#}");
+                }
+            }
             statements => run_all(runtime, &mut backend, statements, format)?,
         }
     }

@@ -4,11 +4,13 @@
 //!   line by line from a terminal   interactive.rs
 //!   where statements run           backend.rs
 //!   how answers look               output.rs
+//!   plans as pictures              plan.rs
 //! ```
 
 mod backend;
 mod interactive;
 mod output;
+pub mod plan;
 
 use crate::{
     open::{self, OpenArguments},
@@ -25,8 +27,9 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
+/// Where statements run.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct Place {
     /// The data directory (embedded)
     #[arg(long, conflicts_with_all = ["host", "socket"], required_unless_present_any = ["host", "socket"])]
     dir: Option<PathBuf>,
@@ -45,36 +48,48 @@ pub struct Arguments {
     password_file: Option<PathBuf>,
     #[arg(long, short = 'D')]
     database: Option<String>,
+    #[command(flatten)]
+    open: OpenArguments,
+}
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
     /// Statements to run instead of reading them
     #[arg(long, short)]
     execute: Option<String>,
     /// How results are shown; a table on a terminal, else CSV
     #[arg(long, value_enum)]
     format: Option<Format>,
-    #[command(flatten)]
-    open: OpenArguments,
+}
+
+impl Place {
+    /// Opens the data directory or connects to the server.
+    fn backend(&self, runtime: &Runtime) -> anyhow::Result<Backend> {
+        let server = match (&self.host, &self.socket) {
+            (Some(host), _) => Some(Address::Tcp { host, port: self.port }),
+            (None, Some(path)) => Some(Address::Socket(path)),
+            (None, None) => None,
+        };
+        match (&self.dir, server) {
+            (Some(dir), None) => {
+                let database = self.open.open(dir)?;
+                // Sessions start tasks of the runtime.
+                let _inside = runtime.enter();
+                Ok(Backend::embedded(open::session(&database, self.database.clone())?, Some(database)))
+            }
+            (None, Some(address)) => {
+                let password = password(self)?;
+                runtime.block_on(Backend::connect(address, &self.user, password, self.database.clone()))
+            }
+            _ => bail!("give --dir for a data directory, or --host or --socket for a server"),
+        }
+    }
 }
 
 pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
-    let server = match (&arguments.host, &arguments.socket) {
-        (Some(host), _) => Some(Address::Tcp { host, port: arguments.port }),
-        (None, Some(path)) => Some(Address::Socket(path)),
-        (None, None) => None,
-    };
-    let backend = match (&arguments.dir, server) {
-        (Some(dir), None) => {
-            let database = arguments.open.open(dir)?;
-            // Sessions start tasks of the runtime.
-            let _inside = runtime.enter();
-            Backend::embedded(open::session(&database, arguments.database.clone())?, Some(database))
-        }
-        (None, Some(address)) => {
-            let password = password(&arguments)?;
-            let user = &arguments.user;
-            runtime.block_on(Backend::connect(address, user, password, arguments.database.clone()))?
-        }
-        _ => bail!("give --dir for a data directory, or --host or --socket for a server"),
-    };
+    let backend = arguments.place.backend(runtime)?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if let Some(text) = &arguments.execute {
         let default = if std::io::stdout().is_terminal() { Format::Table } else { Format::Csv };
@@ -108,7 +123,7 @@ fn batch(runtime: &Runtime, mut backend: Backend, text: &str, format: Format) ->
     Ok(())
 }
 
-fn password(arguments: &Arguments) -> anyhow::Result<Option<String>> {
+fn password(arguments: &Place) -> anyhow::Result<Option<String>> {
     match &arguments.password_file {
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;

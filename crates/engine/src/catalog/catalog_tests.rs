@@ -12,6 +12,7 @@ fn entry(database: &str, name: &str, files: &[u32]) -> Arc<TableEntry> {
         indexes: Vec::new(),
         collation: Collation::DEFAULT,
         comment: String::new(),
+        checks: Vec::new(),
     };
     let files = files.iter().map(|file| FileId(*file)).collect();
     Arc::new(TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 7 })

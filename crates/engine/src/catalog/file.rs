@@ -20,8 +20,11 @@ use std::{
     sync::Arc,
 };
 
+/// Format 4: tables can have CHECK constraints, generated columns and parts of indexes that are expressions; builds
+/// without them must not write rows of such tables.
+const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 4 };
 /// Since format 3 the file holds definitions by key.
-const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 3 };
+const BY_KEY: Kind = Kind { version: 3, ..KIND };
 /// Format 2 was one value with all definitions. Format 1 also had the tables' statistics and AUTO_INCREMENT values,
 /// which are kept beside the tables' files now.
 const FORMER: Kind = Kind { version: 2, ..KIND };
@@ -30,7 +33,7 @@ const FILE_NAME: &str = "catalog.mus";
 pub(super) struct CatalogFile {
     store: Arc<Store>,
     /// True if the file has this build's format: only then definitions in it can be changed.
-    is_by_key: bool,
+    is_of_this_build: bool,
     /// Bytes of the whole file, about: a definition that another version wrote may have another length.
     bytes: u64,
 }
@@ -57,19 +60,21 @@ impl CatalogFile {
         let Some(bytes) = store.read_small_file(FILE_NAME, FILE_BYTES_MAX)? else { return Ok(None) };
         let path = CatalogFile::path(store.directory());
         let (version, _) = checked_file::open(&bytes, KIND).map_err(|reason| corrupt(&path, reason))?;
-        let file = CatalogFile { store: Arc::clone(store), is_by_key: true, bytes: bytes.len() as u64 };
-        if version < KIND.version {
+        let file = CatalogFile { store: Arc::clone(store), is_of_this_build: true, bytes: bytes.len() as u64 };
+        if version < BY_KEY.version {
             let (snapshot, former) = persist::decode::<Stored>(&bytes, &path, FORMER)?.into_snapshot();
-            return Ok(Some((CatalogFile { is_by_key: false, ..file }, CatalogContent { snapshot, former })));
+            return Ok(Some((CatalogFile { is_of_this_build: false, ..file }, CatalogContent { snapshot, former })));
         }
-        let definitions = Definitions::from_bytes(&bytes, KIND).map_err(|reason| corrupt(&path, reason))?;
+        let definitions =
+            Definitions::from_bytes(&bytes, Kind { version, ..KIND }).map_err(|reason| corrupt(&path, reason))?;
         let snapshot = snapshot_of(&definitions.values).map_err(|reason| corrupt(&path, reason))?;
+        let file = CatalogFile { is_of_this_build: version == KIND.version, ..file };
         Ok(Some((file, CatalogContent { snapshot, former: Vec::new() })))
     }
 
     /// Writes the file of an empty catalog.
     pub fn create(store: &Arc<Store>) -> Result<CatalogFile, ChangeError> {
-        let mut file = CatalogFile { store: Arc::clone(store), is_by_key: false, bytes: 0 };
+        let mut file = CatalogFile { store: Arc::clone(store), is_of_this_build: false, bytes: 0 };
         file.replace(&Snapshot::default(), &Snapshot::default())?;
         Ok(file)
     }
@@ -82,7 +87,7 @@ impl CatalogFile {
     /// Makes the content that of another state, durably. Files of pages that the state does not name any more are
     /// removed with it. What removes files, or makes the content shorter, is done on a full disk too.
     pub fn write(&mut self, before: &Snapshot, after: &Snapshot) -> Result<(), ChangeError> {
-        if !self.is_by_key {
+        if !self.is_of_this_build {
             return self.replace(before, after);
         }
         let change = CatalogChange::between(before, after)?;
@@ -116,7 +121,7 @@ impl CatalogFile {
         let room = if removed.is_empty() && len >= self.bytes { RoomUse::Takes } else { RoomUse::Frees };
         let replaced = self.store.replace_small_file(FILE_NAME, &bytes, &removed, room);
         if !matches!(replaced, Err(ReplaceError::NotReplaced(_))) {
-            (self.bytes, self.is_by_key) = (len, true);
+            (self.bytes, self.is_of_this_build) = (len, true);
         }
         replaced.map_err(ChangeError::from)
     }

@@ -4,7 +4,10 @@ use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
 use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Views are numbered from here on, where no stored table gets to. Metadata locks know them by these numbers.
 const FIRST_VIEW: TableId = TableId(1 << 61);
@@ -82,6 +85,12 @@ pub struct TableExtras {
     pub on_update_now: Vec<usize>,
     /// Comments of indexes by the number of the index.
     pub index_comments: BTreeMap<u32, String>,
+    /// Numbers of indexes whose definitions have USING.
+    #[serde(default)]
+    pub typed_indexes: BTreeSet<u32>,
+    /// Options of the table that change nothing (`ROW_FORMAT`), by their words.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
 }
 
 /// A stored table: its definition and its files. What is known of the rows in them is kept beside the files.
@@ -187,8 +196,9 @@ impl Snapshot {
         Some((&table.def.database, &table.def.name))
     }
 
-    /// Puts a new version of a table in place, provided the current one still is `old`, from which `new` was made.
-    /// Error 1412 otherwise: whatever changed meanwhile, a name or a comment, would be undone.
+    /// Puts a new version of a table in place, which may have another name, provided the current one still is `old`,
+    /// from which `new` was made. Errors: 1412 otherwise, since whatever changed meanwhile, a name or a comment, would
+    /// be undone; 1050 if the other name is taken.
     pub fn replace_table(&mut self, old: &TableEntry, new: TableEntry) -> Result<()> {
         let (database, name) = (&old.def.database, &old.def.name);
         let current = self.table(database, name)?;
@@ -198,7 +208,14 @@ impl Snapshot {
                 "Table definition has changed, please retry transaction",
             ));
         }
-        self.schema_mut(database)?.tables.insert(name.clone(), Arc::new(new));
+        let (to_database, to) = (new.def.database.clone(), new.def.name.clone());
+        if (&to_database, &to) != (database, name) {
+            if self.schema(&to_database)?.has(&to) {
+                return Err(SqlError::table_exists(&to));
+            }
+            self.schema_mut(database)?.tables.remove(name);
+        }
+        self.schema_mut(&to_database)?.tables.insert(to, Arc::new(new));
         Ok(())
     }
 
@@ -231,6 +248,7 @@ mod tests {
             indexes: Vec::new(),
             collation: Collation::DEFAULT,
             comment: comment.into(),
+            checks: Vec::new(),
         };
         let files = vec![FileId(1)];
         TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 0 }

@@ -2,7 +2,7 @@
 
 use super::{check_length, default};
 use crate::{charset, statement::StatementContext};
-use muster_algebra::{ColumnDef, DefaultValue};
+use muster_algebra::{ColumnDef, DefaultValue, Generated, Visibility};
 use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
     BytesKind, Collation, ErrorCode, MemberList, NumberKind, Result, SqlError, SqlType, TextKind, UnsignedNumber,
@@ -21,15 +21,24 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, context: &StatementCo
     if specs.is_empty() {
         return Err(SqlError::new(ErrorCode::TableMustHaveColumns, "A table must have at least 1 column"));
     }
-    if specs.len() > MAX_COLUMNS {
+    let columns = specs.iter().map(|spec| column(spec, collation, context)).collect::<Result<Vec<_>>>()?;
+    check(&columns)?;
+    Ok(columns)
+}
+
+/// Checks what concerns all columns of a table together. Errors: 1060, 1117, 1118.
+pub fn check(columns: &[ColumnDef]) -> Result<()> {
+    if columns.len() > MAX_COLUMNS {
         return Err(SqlError::new(ErrorCode::TooManyFields, "Too many columns"));
     }
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
-    for spec in specs {
-        if columns.iter().any(|c| c.name.eq_ignore_ascii_case(&spec.name)) {
-            return Err(SqlError::duplicate_column(&spec.name));
+    for (i, column) in columns.iter().enumerate() {
+        if columns[..i].iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
+            return Err(SqlError::duplicate_column(&column.name));
         }
-        columns.push(column(spec, collation, context)?);
+    }
+    if columns.iter().all(|c| c.visibility != Visibility::Visible) {
+        let message = "A table must have at least one visible column.";
+        return Err(SqlError::new(ErrorCode::TableMustHaveVisibleColumn, message));
     }
     let null_bytes = columns.iter().filter(|c| c.nullable).count().div_ceil(8) as u64;
     let row: u64 = columns.iter().map(|c| c.ty.declared_bytes()).sum::<u64>() + null_bytes;
@@ -41,7 +50,7 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, context: &StatementCo
         );
         return Err(SqlError::new(ErrorCode::TooBigRowSize, message));
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// The column under `sql_mode` REAL_AS_FLOAT.
@@ -83,64 +92,112 @@ fn sized(ty: SqlType, size: Option<u64>) -> SqlType {
     }
 }
 
-fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -> Result<ColumnDef> {
-    let name = &spec.name;
+/// Errors: 1059, 1166.
+pub fn check_name(name: &str) -> Result<()> {
     check_length(name)?;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(SqlError::new(ErrorCode::WrongColumnName, format!("Incorrect column name '{name}'")));
     }
+    Ok(())
+}
+
+/// Error 1067.
+fn invalid_default(name: &str) -> SqlError {
+    SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"))
+}
+
+/// Error 1101.
+pub fn long_default(name: &str) -> SqlError {
+    let message = format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value");
+    SqlError::new(ErrorCode::BlobCantHaveDefault, message)
+}
+
+/// Returns true if the clock fills columns of a type. It fills those that show as many digits as it was asked for
+/// (manual 13.2.5).
+fn takes_clock(ty: SqlType, digits: u64) -> bool {
+    match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => u64::from(fsp) == digits,
+        _ => false,
+    }
+}
+
+/// A column as it is defined. `collation`: the table's.
+pub fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -> Result<ColumnDef> {
+    let name = &spec.name;
+    check_name(name)?;
     let ty = sized(column_type(spec, collation)?, spec.size);
-    let invalid_default = || SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"));
     if spec.auto_increment {
         if !matches!(ty.stored_type(), SqlType::Int { .. }) {
             let message = format!("Incorrect column specifier for column '{name}'");
             return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
         }
         if spec.default.is_some() {
-            return Err(invalid_default());
+            return Err(invalid_default(name));
         }
     }
-    // The clock fills columns that show as many digits as it was asked for, and no others (manual 13.2.5).
-    let takes_clock = |digits: u64| match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => u64::from(fsp) == digits,
-        _ => false,
-    };
-    if spec.on_update_now.is_some_and(|digits| !takes_clock(digits)) {
+    if spec.on_update_now.is_some_and(|digits| !takes_clock(ty, digits)) {
         let message = format!("Invalid ON UPDATE clause for '{name}' column");
         return Err(SqlError::new(ErrorCode::InvalidOnUpdate, message));
     }
+    let generated = generated(spec)?;
     // A primary key column is NOT NULL without saying so, and so is an AUTO_INCREMENT column.
     let nullable = spec.nullable.unwrap_or(!spec.primary_key && !spec.auto_increment);
-    let default = match &spec.default {
-        None => None,
-        Some(DefaultClause::CurrentTimestamp { fsp }) if takes_clock(*fsp) => Some(DefaultValue::CurrentTimestamp),
-        Some(DefaultClause::CurrentTimestamp { .. }) => return Err(invalid_default()),
-        Some(DefaultClause::Value(Value::Null)) if nullable => None,
-        Some(DefaultClause::Value(Value::Null)) => return Err(invalid_default()),
-        Some(DefaultClause::Value(_)) if ty.is_long() => {
-            let message = format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value");
-            return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
-        }
-        Some(DefaultClause::Value(value)) => {
-            if !names_members(value, ty) || is_blank_time(value, ty) {
-                return Err(invalid_default());
-            }
-            Some(DefaultValue::Value(stored_default(spec, ty, value, context).ok_or_else(invalid_default)?))
-        }
+    let mut column = ColumnDef {
+        digits: spec.digits,
+        display_width: spec.display_width,
+        auto_increment: spec.auto_increment,
+        comment: spec.comment.clone(),
+        explicit_collation: (spec.charset.is_some() || spec.collation.is_some()) && !spec.copies_collation,
+        visibility: if spec.invisible { Visibility::Invisible } else { Visibility::Visible },
+        generated,
+        ..ColumnDef::plain(name.clone(), ty, nullable)
     };
+    if let Some(clause) = &spec.default {
+        column.default = default_of(&column, clause, context)?;
+    }
     if spec.comment.chars().count() > MAX_COMMENT_CHARS {
         let message = format!("Comment for field '{name}' is too long (max = {MAX_COMMENT_CHARS})");
         return Err(SqlError::new(ErrorCode::TooLongComment, message));
     }
-    Ok(ColumnDef {
-        name: name.clone(),
-        ty,
-        digits: spec.digits,
-        display_width: spec.display_width,
-        nullable,
-        default,
-        auto_increment: spec.auto_increment,
-        comment: spec.comment.clone(),
+    Ok(column)
+}
+
+/// The expression that gives the column its values. Error 1221 for what it cannot have besides.
+fn generated(spec: &ColumnSpec) -> Result<Option<Generated>> {
+    let Some(generated) = &spec.generated else { return Ok(None) };
+    let others = [
+        (spec.default.is_some(), "DEFAULT"),
+        (spec.on_update_now.is_some(), "ON UPDATE"),
+        (spec.auto_increment, "AUTO_INCREMENT"),
+    ];
+    if let Some((_, what)) = others.iter().find(|(is_given, _)| *is_given) {
+        let message = format!("Incorrect usage of {what} and generated column");
+        return Err(SqlError::new(ErrorCode::WrongUsage, message));
+    }
+    Ok(Some(Generated { expr: muster_sql::canonical(&generated.expr)?, stored: generated.stored }))
+}
+
+/// What a DEFAULT clause gives a column. Errors: 1067, 1101.
+pub fn default_of(
+    column: &ColumnDef,
+    clause: &DefaultClause,
+    context: &StatementContext,
+) -> Result<Option<DefaultValue>> {
+    let ColumnDef { name, ty, nullable, .. } = column;
+    Ok(match clause {
+        DefaultClause::CurrentTimestamp { fsp } if takes_clock(*ty, *fsp) => Some(DefaultValue::CurrentTimestamp),
+        DefaultClause::CurrentTimestamp { .. } => return Err(invalid_default(name)),
+        DefaultClause::Expr(expr) => Some(DefaultValue::Expr(muster_sql::canonical(expr)?)),
+        DefaultClause::Value(Value::Null) if *nullable => None,
+        DefaultClause::Value(Value::Null) => return Err(invalid_default(name)),
+        DefaultClause::Value(_) if ty.is_long() => return Err(long_default(name)),
+        DefaultClause::Value(value) => {
+            if !names_members(value, *ty) || is_blank_time(value, *ty) {
+                return Err(invalid_default(name));
+            }
+            let stored = stored_default(column, value, context).ok_or_else(|| invalid_default(name))?;
+            Some(DefaultValue::Value(stored))
+        }
     })
 }
 
@@ -150,12 +207,12 @@ fn is_blank_time(value: &Value, ty: SqlType) -> bool {
 }
 
 /// The default as the column stores it; `None` if it does not fit. A warning where the zero date takes its place.
-fn stored_default(spec: &ColumnSpec, ty: SqlType, value: &Value, context: &StatementContext) -> Option<Value> {
+fn stored_default(column: &ColumnDef, value: &Value, context: &StatementContext) -> Option<Value> {
     let (zone, date_modes) = (context.clock.time_zone, context.date_modes());
-    let column = StoredType { ty, digits: spec.digits, zone, date_modes };
-    let (stored, warning) = default::convert(value, column, context.is_strict())?;
+    let stored = StoredType { ty: column.ty, digits: column.digits, zone, date_modes };
+    let (stored, warning) = default::convert(value, stored, context.is_strict())?;
     if let Some(fault) = warning {
-        context.warn(fault.code(), fault.message(&spec.name, "", 1));
+        context.warn(fault.code(), fault.message(&column.name, "", 1));
     }
     Some(stored)
 }
@@ -240,3 +297,38 @@ fn binary_type(kind: TextKind, length: u32) -> Result<SqlType, u64> {
     };
     if u64::from(length) > max { Err(max) } else { Ok(SqlType::Bytes { kind, length }) }
 }
+
+/// The type of a column that holds values of a type.
+pub fn holding(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Null => SqlType::Bytes { kind: BytesKind::Binary, length: 0 },
+        SqlType::Bool => SqlType::INT,
+        SqlType::Text { kind, length, collation } => {
+            let bytes = length.saturating_mul(collation.charset_max_bytes());
+            let (kind, length) = match kind {
+                TextKind::VarChar if length <= VARCHAR_MAX => (kind, length),
+                TextKind::VarChar | TextKind::LongText if bytes <= TEXT_BYTES => (TextKind::Text, TEXT_BYTES),
+                TextKind::LongText if bytes <= MEDIUM_BYTES => (TextKind::MediumText, MEDIUM_BYTES),
+                TextKind::Char => (TextKind::VarChar, length),
+                _ => (TextKind::LongText, u32::MAX),
+            };
+            SqlType::Text { kind, length, collation }
+        }
+        SqlType::Bytes { kind, length } => {
+            let (kind, length) = match kind {
+                BytesKind::Binary | BytesKind::VarBinary if length <= VARCHAR_MAX => (kind, length),
+                BytesKind::VarBinary | BytesKind::LongBlob if length <= TEXT_BYTES => (BytesKind::Blob, TEXT_BYTES),
+                BytesKind::LongBlob if length <= MEDIUM_BYTES => (BytesKind::MediumBlob, MEDIUM_BYTES),
+                _ => (BytesKind::LongBlob, u32::MAX),
+            };
+            SqlType::Bytes { kind, length }
+        }
+        ty => ty,
+    }
+}
+
+/// Most characters of a computed VARCHAR, and bytes of a VARBINARY: what is longer becomes a TEXT or a BLOB.
+const VARCHAR_MAX: u32 = 512;
+/// Bytes of a TEXT or BLOB, and of a MEDIUMTEXT or MEDIUMBLOB.
+const TEXT_BYTES: u32 = 65_535;
+const MEDIUM_BYTES: u32 = 16_777_215;

@@ -1,6 +1,10 @@
 //! CREATE TABLE, CREATE TABLE .. LIKE.
 
-use super::{check_not_virtual, check_table_name, columns, keys};
+use super::{
+    check_not_virtual, check_table_name, columns,
+    expressions::{self, NewChecks},
+    keys::{self, Keys},
+};
 use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry, TableExtras, now_utc_micros, schema_of},
@@ -9,11 +13,11 @@ use crate::{
     statement::{Done, StatementContext},
     tables::{Content, UnpublishedRows},
 };
-use muster_algebra::{IndexDef, TableDef, TableId};
-use muster_sql::{CreateTable, IndexKind, TableName, TableOptions};
+use muster_algebra::{TableDef, TableId};
+use muster_sql::{CreateTable, TableName, TableOptions};
 use muster_storage::TableStatistics;
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// Engines that other servers have: their name is taken, and the table is Muster's all the same.
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
@@ -21,14 +25,14 @@ const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
 const OTHER_ENGINES: [&str; 9] =
     ["myisam", "memory", "heap", "csv", "archive", "blackhole", "mrg_myisam", "merge", "aria"];
 
-pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Result<Done> {
+pub fn create_table(context: &Arc<StatementContext>, statement: &CreateTable) -> Result<Done> {
     create(context, statement, false).map(|_| Done::rows(0))
 }
 
 /// Makes a table that the statement goes on to fill: until it is finished, nobody else sees it. `None` if there is one
 /// of the name already and that is no error.
 pub fn create_table_to_fill<'a>(
-    context: &'a StatementContext,
+    context: &'a Arc<StatementContext>,
     statement: &CreateTable,
 ) -> Result<Option<UnfinishedTable<'a>>> {
     let (database, name) = context.qualify(&statement.name)?;
@@ -88,7 +92,7 @@ impl Drop for UnfinishedTable<'_> {
 
 /// What `sql_mode` says of the engine and of places of files. Errors: 1286 with NO_ENGINE_SUBSTITUTION for an unknown
 /// engine, which otherwise is warned of as is one that Muster does not have; 1235 for a place without NO_DIR_IN_CREATE.
-fn check_options(context: &StatementContext, options: &TableOptions, table: &str) -> Result<()> {
+pub fn check_options(context: &StatementContext, options: &TableOptions, table: &str) -> Result<()> {
     let modes = context.session.variables.settings().modes;
     for option in &options.directories {
         if !modes.has(SqlModes::NO_DIR_IN_CREATE) {
@@ -110,8 +114,21 @@ fn check_options(context: &StatementContext, options: &TableOptions, table: &str
     Ok(())
 }
 
+/// The options that are kept to be shown, after those of a statement. DEFAULT takes one away.
+pub fn kept_options(before: &BTreeMap<String, String>, options: &TableOptions) -> BTreeMap<String, String> {
+    let mut kept = before.clone();
+    for (word, value) in &options.kept {
+        let is_default = value == "DEFAULT" || value == "0" && !word.starts_with("STATS_") && *word != "PACK_KEYS";
+        match is_default {
+            true => kept.remove(*word),
+            false => kept.insert((*word).to_owned(), value.clone()),
+        };
+    }
+    kept
+}
+
 /// `is_filled`: the statement goes on to fill the table. `None` if there is one of the name already.
-fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) -> Result<Option<TableId>> {
+fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: bool) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
         return create_table_like(context, &statement.name, source, statement.if_not_exists);
     }
@@ -130,43 +147,46 @@ fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) 
         false => Cow::Borrowed(&statement.columns[..]),
     };
     let mut columns = columns::columns(&specs, collation, context)?;
-    let specs = keys::all_specs(statement)?;
-    let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
-    let mut secondary: Vec<(IndexDef, &str)> = Vec::new();
-    for spec in &specs {
-        let taken: Vec<IndexDef> = secondary.iter().map(|(i, _)| i.clone()).collect();
-        let index = keys::index(spec, &columns, &taken)?;
-        if spec.kind != IndexKind::Primary {
-            secondary.push((index, &spec.comment));
-            continue;
-        }
-        for part in &index.parts {
-            if statement.columns[part.column].nullable == Some(true) {
-                let message =
-                    "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
-                return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, message));
-            }
-            columns[part.column].nullable = false;
-        }
-        primary = index;
+    let mut keys = Keys::none();
+    let of_columns = statement.columns.iter().flat_map(keys::of_column);
+    let asks_null = |column: usize| statement.columns.get(column).is_some_and(|spec| spec.nullable == Some(true));
+    let mut def = TableDef {
+        id: TableId(0),
+        database,
+        name,
+        columns: Vec::new(),
+        indexes: Vec::new(),
+        collation,
+        comment: options.comment.clone().unwrap_or_default(),
+        checks: Vec::new(),
+    };
+    for spec in of_columns.chain(statement.indexes.iter().cloned()) {
+        keys.add(context, &spec, (&def, &mut columns), &asks_null)?;
     }
-    secondary.sort_by_key(|(i, _)| keys::rank(i, &columns));
-    let mut extras = TableExtras::default();
-    let mut indexes = vec![primary];
-    for (i, (mut index, comment)) in secondary.into_iter().enumerate() {
-        index.id = i as u32 + 1;
-        if !comment.is_empty() {
-            extras.index_comments.insert(index.id, comment.to_owned());
-        }
-        indexes.push(index);
-    }
-    keys::check_auto_increment(&columns, &indexes)?;
-    extras.on_update_now =
-        (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now.is_some()).collect();
-    let comment = options.comment.clone();
-    let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };
+    keys.sort(&columns);
+    keys::check_auto_increment(&columns, &keys.indexes)?;
+    let extras = TableExtras {
+        index_comments: keys.comments,
+        typed_indexes: keys.typed,
+        on_update_now: (0..specs.len()).filter(|i| specs[*i].on_update_now.is_some()).collect(),
+        options: kept_options(&BTreeMap::new(), options),
+    };
+    (def.columns, def.indexes) = (columns, keys.indexes);
+    let def = with_checks(context, def, statement)?;
+    keys::warn_of_duplicates(context, &def, &|_| true);
     let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };
     store(context, made, statement.if_not_exists)
+}
+
+/// The table with the CHECKs of a statement, and all its expressions checked.
+fn with_checks(context: &Arc<StatementContext>, mut def: TableDef, statement: &CreateTable) -> Result<TableDef> {
+    let taken = expressions::names_of_checks(context, &def.database, &def.name);
+    let is_taken = |name: &str| taken.contains(&name.to_lowercase());
+    let new = NewChecks::new(&def.name, &[], statement.checks.iter(), &is_taken)?;
+    new.refuse_other_columns()?;
+    def.checks = new.checks;
+    expressions::check(context, &def, true)?;
+    Ok(def)
 }
 
 fn create_table_like(
@@ -183,7 +203,12 @@ fn create_table_like(
     if exists(context, &snapshot, &database, &name, if_not_exists)? {
         return Ok(None);
     }
-    let def = TableDef { id: TableId(0), database, name, ..TableDef::clone(&entry.def) };
+    let mut checks = entry.def.checks.clone();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    for (i, check) in checks.iter_mut().enumerate() {
+        check.name = format!("{name}_chk_{}", i + 1);
+    }
+    let def = TableDef { id: TableId(0), database, name, checks, ..TableDef::clone(&entry.def) };
     let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, is_filled: false };
     store(context, made, if_not_exists)
 }

@@ -50,7 +50,10 @@ pub fn alter_database(context: &StatementContext, statement: &CreateDatabase) ->
     context.rights.check_database(&name, Privilege::Alter)?;
     let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
     context.database.tables().change(|catalog| {
-        let schema = catalog.schema_mut(&name)?;
+        let Some(schema) = catalog.schemas.get_mut(&name) else {
+            let message = format!("Database '{name}' doesn't exist");
+            return Err(SqlError::new(ErrorCode::DatabaseDoesNotExist, message));
+        };
         schema.collation = collation.unwrap_or(schema.collation);
         Ok(())
     })?;

@@ -1,9 +1,14 @@
 //! Keys of a table: their parts, names, order and limits.
 
-use super::check_length;
-use muster_algebra::{ColumnDef, IndexDef};
-use muster_sql::{IndexColumn, IndexKind, IndexSpec};
+use super::{check_length, functional};
+use crate::statement::StatementContext;
+use muster_algebra::{ColumnDef, IndexDef, TableDef};
+use muster_sql::{ColumnSpec, IndexColumn, IndexKind, IndexSpec};
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// MySQL's limits (manual 15.22).
 const MAX_KEYS: usize = 64;
@@ -13,28 +18,122 @@ const MAX_COMMENT_CHARS: usize = 1024;
 
 pub const PRIMARY: &str = "PRIMARY";
 
-/// The keys that the columns and the elements of CREATE TABLE ask for, in MySQL's order: primary, unique, others.
-pub fn all_specs(table: &muster_sql::CreateTable) -> Result<Vec<IndexSpec>> {
-    let single = |kind, name: &str| IndexSpec {
-        kind,
-        name: None,
-        columns: vec![IndexColumn { name: name.into(), prefix: None, descending: false }],
-        comment: String::new(),
-    };
-    let mut specs: Vec<IndexSpec> = Vec::new();
-    for c in &table.columns {
-        if c.primary_key {
-            specs.push(single(IndexKind::Primary, &c.name));
+/// Error 3106.
+pub fn unsupported_on_generated(what: &str) -> SqlError {
+    let message = format!("'{what}' is not supported for generated columns.");
+    SqlError::new(ErrorCode::UnsupportedOnGenerated, message)
+}
+
+/// A key of one column.
+fn single(kind: IndexKind, column: &str) -> IndexSpec {
+    let column = IndexColumn { name: column.into(), expr: None, prefix: None, descending: false };
+    IndexSpec { kind, name: None, columns: vec![column], comment: String::new(), invisible: false, is_typed: false }
+}
+
+/// The keys that the definition of a column asks for.
+pub fn of_column(column: &ColumnSpec) -> Vec<IndexSpec> {
+    let primary = column.primary_key.then(|| single(IndexKind::Primary, &column.name));
+    let unique = column.unique.then(|| single(IndexKind::Unique, &column.name));
+    primary.into_iter().chain(unique).collect()
+}
+
+/// The indexes of a table that is defined, the clustered one first.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    pub indexes: Vec<IndexDef>,
+    /// Comments by the number of the index.
+    pub comments: BTreeMap<u32, String>,
+    /// Numbers of those whose definitions have USING.
+    pub typed: BTreeSet<u32>,
+    pub next_id: u32,
+}
+
+impl Keys {
+    /// Rows in the order of a hidden number.
+    pub fn none() -> Keys {
+        Keys { indexes: vec![Keys::hidden(0)], comments: BTreeMap::new(), typed: BTreeSet::new(), next_id: 1 }
+    }
+
+    /// The clustered index of a table without a primary key.
+    pub fn hidden(id: u32) -> IndexDef {
+        IndexDef { id, name: PRIMARY.into(), parts: Vec::new(), unique: true, invisible: false }
+    }
+
+    /// Adds a key to a table, and the columns that its expressions take. `asks_null`: true if the definition of a
+    /// column says NULL. Errors: 1068, 1171, those of [`index`] and of functional parts.
+    pub fn add(
+        &mut self,
+        context: &Arc<StatementContext>,
+        spec: &IndexSpec,
+        (table, columns): (&TableDef, &mut Vec<ColumnDef>),
+        asks_null: &dyn Fn(usize) -> bool,
+    ) -> Result<()> {
+        let existing: Vec<IndexDef> = self.indexes.iter().filter(|i| !i.parts.is_empty()).cloned().collect();
+        let mut functional = None;
+        if spec.columns.iter().any(|part| part.expr.is_some()) {
+            let name = name(spec, &existing)?;
+            let columned = functional::with_columns(context, spec, &name, table, columns)?;
+            functional = Some(IndexSpec { name: Some(name), ..columned });
         }
-        if c.unique {
-            specs.push(single(IndexKind::Unique, &c.name));
+        let spec = functional.as_ref().unwrap_or(spec);
+        if spec.kind != IndexKind::Primary {
+            let index = IndexDef { id: self.next_id, ..index(spec, columns, &existing)? };
+            self.comment(&index, spec);
+            self.next_id += 1;
+            self.indexes.push(index);
+            return Ok(());
+        }
+        if !self.indexes[0].parts.is_empty() {
+            return Err(SqlError::new(ErrorCode::MultiplePriKey, "Multiple primary key defined"));
+        }
+        let index = IndexDef { id: self.indexes[0].id, ..index(spec, columns, &existing)? };
+        let is_virtual = |column: usize| columns[column].generated.as_ref().is_some_and(|g| !g.stored);
+        if index.parts.iter().any(|part| is_virtual(part.column)) {
+            return Err(unsupported_on_generated("Defining a virtual generated column as primary key"));
+        }
+        for part in &index.parts {
+            if asks_null(part.column) {
+                let message =
+                    "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+                return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, message));
+            }
+            columns[part.column].nullable = false;
+        }
+        self.comment(&index, spec);
+        self.indexes[0] = index;
+        Ok(())
+    }
+
+    fn comment(&mut self, index: &IndexDef, spec: &IndexSpec) {
+        if !spec.comment.is_empty() {
+            self.comments.insert(index.id, spec.comment.clone());
+        }
+        if spec.is_typed {
+            self.typed.insert(index.id);
         }
     }
-    specs.extend(table.indexes.iter().cloned());
-    if specs.iter().filter(|s| s.kind == IndexKind::Primary).count() > 1 {
-        return Err(SqlError::new(ErrorCode::MultiplePriKey, "Multiple primary key defined"));
+
+    /// Puts the keys in MySQL's order; those of one rank stay in theirs.
+    pub fn sort(&mut self, columns: &[ColumnDef]) {
+        self.indexes[1..].sort_by_key(|index| rank(index, columns));
     }
-    Ok(specs)
+}
+
+/// Warning 1831 for each new key that has the parts of one before it.
+pub fn warn_of_duplicates(context: &StatementContext, def: &TableDef, is_new: &dyn Fn(&IndexDef) -> bool) {
+    for (at, index) in def.indexes.iter().enumerate().filter(|(_, index)| is_new(index)) {
+        let is_same = |other: &IndexDef| other.unique == index.unique && other.parts == index.parts;
+        let others = def.indexes.iter().enumerate().filter(|(other, _)| *other != at);
+        let older = others.filter(|(_, other)| !is_new(other) || other.id < index.id);
+        if !index.parts.is_empty() && older.map(|(_, other)| other).any(is_same) {
+            let message = format!(
+                "Duplicate index '{}' defined on the table '{}.{}'. This is deprecated and will be disallowed in a \
+                 future release.",
+                index.name, def.database, def.name
+            );
+            context.warn(ErrorCode::DuplicateIndex, message);
+        }
+    }
 }
 
 /// One key, checked against the columns and the keys that are there already. Its number is the caller's to give.
@@ -68,9 +167,13 @@ pub fn index(spec: &IndexSpec, columns: &[ColumnDef], existing: &[IndexDef]) -> 
         let message = format!("Comment for index '{name}' is too long (max = {MAX_COMMENT_CHARS})");
         return Err(SqlError::new(ErrorCode::TooLongComment, message));
     }
+    if spec.invisible && spec.kind == IndexKind::Primary {
+        let message = "A primary key index cannot be invisible";
+        return Err(SqlError::new(ErrorCode::PrimaryKeyCantBeInvisible, message));
+    }
     let unique = spec.kind != IndexKind::Plain;
     let name = if spec.kind == IndexKind::Primary { PRIMARY.to_owned() } else { name(spec, existing)? };
-    Ok(IndexDef { id: 0, name, parts, unique })
+    Ok(IndexDef { id: 0, name, parts, unique, invisible: spec.invisible })
 }
 
 fn name(spec: &IndexSpec, existing: &[IndexDef]) -> Result<String> {
@@ -87,7 +190,10 @@ fn name(spec: &IndexSpec, existing: &[IndexDef]) -> Result<String> {
             Ok(name.clone())
         }
         None => {
-            let first = spec.columns.first().map_or("key", |c| &c.name);
+            let first = match spec.columns.first() {
+                Some(c) if c.expr.is_some() => "functional_index",
+                first => first.map_or("key", |c| &c.name),
+            };
             if !taken(first) && !first.eq_ignore_ascii_case(PRIMARY) {
                 return Ok(first.to_owned());
             }
@@ -131,13 +237,19 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
     Ok(KeyPart { column: at, prefix, descending: c.descending })
 }
 
-/// The rank of a key in MySQL's order: primary, unique without NULLs, unique, others; then as defined.
+/// The rank of a key in MySQL's order: primary, unique, others; of unique ones those without NULLs first, then those
+/// without prefixes; keys of virtual columns behind the others of their kind; then as defined (MySQL: `sort_keys`).
 pub fn rank(index: &IndexDef, columns: &[ColumnDef]) -> u8 {
-    match () {
-        () if index.name == PRIMARY => 0,
-        () if index.unique && index.parts.iter().all(|p| !columns[p.column].nullable) => 1,
-        () if index.unique => 2,
-        () => 3,
+    let any = |is: &dyn Fn(&KeyPart) -> bool| index.parts.iter().any(is);
+    let is_virtual = any(&|part| columns[part.column].generated.as_ref().is_some_and(|g| !g.stored));
+    let has_nulls = any(&|part| columns[part.column].nullable);
+    let is_cut = any(&|part| part.prefix.is_some());
+    match (index.unique, is_virtual) {
+        _ if index.name == PRIMARY => 0,
+        (true, false) => 1 + 2 * u8::from(has_nulls) + u8::from(is_cut),
+        (true, true) => 5,
+        (false, false) => 6,
+        (false, true) => 7,
     }
 }
 
@@ -161,22 +273,21 @@ mod tests {
     use muster_types::{Collation, TextKind};
 
     fn column(name: &str, ty: SqlType) -> ColumnDef {
-        ColumnDef {
-            name: name.into(),
-            ty,
-            nullable: true,
-            default: None,
-            auto_increment: false,
-            display_width: None,
-            digits: None,
-            comment: String::new(),
-        }
+        ColumnDef::plain(name, ty, true)
     }
 
     fn spec(name: Option<&str>, columns: &[(&str, Option<u32>)]) -> IndexSpec {
-        let columns = columns.iter().map(|(n, p)| IndexColumn { name: (*n).into(), prefix: *p, descending: false });
+        let columns =
+            columns.iter().map(|(n, p)| IndexColumn { name: (*n).into(), expr: None, prefix: *p, descending: false });
         let name = name.map(str::to_owned);
-        IndexSpec { kind: IndexKind::Plain, name, columns: columns.collect(), comment: String::new() }
+        IndexSpec {
+            kind: IndexKind::Plain,
+            name,
+            columns: columns.collect(),
+            comment: String::new(),
+            invisible: false,
+            is_typed: false,
+        }
     }
 
     #[test]

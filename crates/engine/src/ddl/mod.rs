@@ -5,34 +5,41 @@
 //!   create_table   CREATE TABLE [LIKE]                        create_table.rs
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
-//!   tables         DROP, TRUNCATE, RENAME, ANALYZE TABLE      tables.rs
+//!     functional   parts of keys that are expressions         functional.rs
+//!   expressions    CHECKs, generated columns, defaults       expressions.rs
+//!   tables         DROP, TRUNCATE, RENAME TABLE               tables.rs
+//!   analyze        ANALYZE TABLE                              analyze.rs
 //!   checks         CHECK TABLE                                checks.rs
-//!   indexes        CREATE and DROP INDEX, ALTER TABLE         indexes.rs
-//!   views          CREATE and DROP VIEW                       views.rs
+//!   maintenance    REPAIR and CHECKSUM TABLE                  maintenance.rs
+//!   views          CREATE, ALTER and DROP VIEW                views.rs
 //!   users          CREATE USER .. REVOKE                      users.rs
 //!   show_create    definitions back as text                   show_create.rs
 //! ```
 //!
 //! All of it blocks (files are made and synced) and runs on a blocking thread.
 
+mod analyze;
 mod checks;
-mod columns;
-mod create_table;
+pub mod columns;
+pub mod create_table;
 mod databases;
 mod default;
-mod indexes;
-mod keys;
+pub mod expressions;
+mod functional;
+pub mod keys;
+pub mod maintenance;
 pub mod show_create;
 mod tables;
 mod users;
 mod views;
 
+pub use analyze::analyze;
 pub use checks::check_tables;
 pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
-pub use indexes::{alter_table, create_index, drop_index};
-pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
+pub use maintenance::{checksum_tables, repair_tables};
+pub use tables::{drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 
@@ -43,14 +50,15 @@ use muster_types::{ErrorCode, Result, SqlError};
 const MAX_NAME_CHARS: usize = 64;
 
 /// Error 1044 for a change in information_schema, whoever asks.
-fn check_not_virtual(context: &StatementContext, database: &str) -> Result<()> {
+pub fn check_not_virtual(context: &StatementContext, database: &str) -> Result<()> {
     if system_schema::is_name(database) {
         return Err(context.rights.database_denied(database));
     }
     Ok(())
 }
 
-fn check_length(name: &str) -> Result<()> {
+/// Error 1059.
+pub fn check_length(name: &str) -> Result<()> {
     if name.chars().count() > MAX_NAME_CHARS {
         return Err(SqlError::new(ErrorCode::TooLongIdent, format!("Identifier name '{name}' is too long")));
     }
@@ -67,7 +75,7 @@ fn check_database_name(name: &str) -> Result<()> {
 }
 
 /// Errors 1059 and 1103.
-fn check_table_name(name: &str) -> Result<()> {
+pub fn check_table_name(name: &str) -> Result<()> {
     check_length(name)?;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(SqlError::new(ErrorCode::WrongTableName, format!("Incorrect table name '{name}'")));

@@ -5,7 +5,7 @@ use crate::{
     charset,
     variables::Variables,
 };
-use muster_algebra::{ColumnDef, DefaultValue, Definer, IndexDef, TableDef};
+use muster_algebra::{CheckConstraint, ColumnDef, DefaultValue, Definer, IndexDef, Visibility};
 use muster_types::{Collation, SqlModes, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
@@ -105,12 +105,15 @@ pub fn view(view: &ViewEntry, names: NameQuotes) -> String {
 pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone, names: NameQuotes) -> String {
     let def = &entry.def;
     let mut lines: Vec<String> = Vec::new();
-    for (i, c) in def.columns.iter().enumerate() {
+    for (i, c) in def.columns.iter().enumerate().filter(|(_, c)| !c.is_hidden()) {
         lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i), zone, names));
     }
     for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
-        lines.push(key(def, index, entry.extras.index_comments.get(&index.id), names));
+        lines.push(key(entry, index, names));
     }
+    let mut checks: Vec<&CheckConstraint> = def.checks.iter().collect();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    lines.extend(checks.into_iter().map(|constraint| check(constraint, names)));
     let c = def.collation;
     let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", names.around(&def.name), lines.join(",\n  "));
     if auto_increment > 1 && entry.auto_increment_column().is_some() {
@@ -120,21 +123,53 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone, names: Nam
     if !charset::is_default(c) || c == Collation::Utf8mb4_0900AiCi {
         let _ = write!(out, " COLLATE={}", c.name());
     }
+    for word in OPTIONS {
+        if let Some(value) = entry.extras.options.get(word) {
+            let _ = write!(out, " {word}={value}");
+        }
+    }
     if !def.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", quoted(&def.comment));
     }
     out
 }
 
+/// Options that are only shown, in MySQL's order.
+const OPTIONS: [&str; 11] = [
+    "MIN_ROWS",
+    "MAX_ROWS",
+    "AVG_ROW_LENGTH",
+    "PACK_KEYS",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "ROW_FORMAT",
+    "KEY_BLOCK_SIZE",
+];
+
+fn check(check: &CheckConstraint, names: NameQuotes) -> String {
+    let off = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+    format!("CONSTRAINT {} CHECK ({}){off}", names.around(&check.name), check.expr)
+}
+
 fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone, names: NameQuotes) -> String {
     let mut out = format!("{} {}", names.around(&c.name), c.declared_type());
     let collation = if c.ty.is_bytes() { None } else { c.ty.collation() };
     if let Some(collation) = collation {
-        if collation != table_collation {
-            let _ = write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
-        } else if !charset::is_default(collation) {
+        if collation != table_collation || c.explicit_collation {
+            let _ = write!(out, " CHARACTER SET {}", collation.charset());
+        }
+        let is_newer = |collation| collation == Collation::Utf8mb4_0900AiCi;
+        let is_other = is_newer(collation) && !is_newer(table_collation);
+        if !charset::is_default(collation) || c.explicit_collation || is_other {
             let _ = write!(out, " COLLATE {}", collation.name());
         }
+    }
+    if let Some(generated) = &c.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", generated.expr);
     }
     let is_timestamp = matches!(c.ty, SqlType::Timestamp { .. });
     if !c.nullable {
@@ -148,10 +183,14 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
         Some(DefaultValue::CurrentTimestamp) => {
             let _ = write!(out, " DEFAULT {clock}");
         }
+        Some(DefaultValue::Expr(text)) => {
+            let _ = write!(out, " DEFAULT ({text})");
+        }
         Some(DefaultValue::Value(value)) => {
             let _ = write!(out, " DEFAULT {}", default_literal(value, c));
         }
-        None if c.nullable && !c.ty.is_long() => out.push_str(" DEFAULT NULL"),
+        Some(DefaultValue::Dropped) => {}
+        None if c.nullable && !c.ty.is_long() && c.generated.is_none() => out.push_str(" DEFAULT NULL"),
         None => {}
     }
     if on_update_now {
@@ -159,6 +198,9 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
     }
     if c.auto_increment {
         out.push_str(" AUTO_INCREMENT");
+    }
+    if c.visibility == Visibility::Invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
     }
     if !c.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quoted(&c.comment));
@@ -172,21 +214,26 @@ fn default_literal(value: &Value, column: &ColumnDef) -> String {
         Value::Null => "NULL".into(),
         Value::UInt(bits) if matches!(column.ty, SqlType::Bit { .. }) => format!("b'{bits:b}'"),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => format!("_binary {}", quoted(text)),
+            Ok(text) => quoted(text),
             Err(_) => value.to_string(),
         },
         other => quoted(&column.shown(other).unwrap_or_default()),
     }
 }
 
-fn key(def: &TableDef, index: &IndexDef, comment: Option<&String>, names: NameQuotes) -> String {
+fn key(entry: &TableEntry, index: &IndexDef, names: NameQuotes) -> String {
+    let (def, comment) = (&entry.def, entry.extras.index_comments.get(&index.id));
     let parts: Vec<String> = index
         .parts
         .iter()
         .map(|p| {
             let prefix = p.prefix.map(|n| format!("({n})")).unwrap_or_default();
             let order = if p.descending { " DESC" } else { "" };
-            format!("{}{prefix}{order}", names.around(&def.columns[p.column].name))
+            let column = &def.columns[p.column];
+            match &column.generated {
+                Some(generated) if column.is_hidden() => format!("({}){order}", generated.expr),
+                _ => format!("{}{prefix}{order}", names.around(&column.name)),
+            }
         })
         .collect();
     let kind = match (index.name.as_str(), index.unique) {
@@ -195,7 +242,9 @@ fn key(def: &TableDef, index: &IndexDef, comment: Option<&String>, names: NameQu
         (name, false) => format!("KEY {}", names.around(name)),
     };
     let comment = comment.map(|c| format!(" COMMENT {}", quoted(c))).unwrap_or_default();
-    format!("{kind} ({}){comment}", parts.join(","))
+    let invisible = if index.invisible { " /*!80000 INVISIBLE */" } else { "" };
+    let typed = if entry.extras.typed_indexes.contains(&index.id) { " USING BTREE" } else { "" };
+    format!("{kind} ({}){typed}{comment}{invisible}", parts.join(","))
 }
 
 #[cfg(test)]

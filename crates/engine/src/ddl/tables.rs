@@ -1,16 +1,15 @@
-//! DROP, TRUNCATE, RENAME and ANALYZE TABLE.
+//! DROP, TRUNCATE and RENAME TABLE.
 
-use super::{check_not_virtual, check_table_name};
+use super::{check_not_virtual, check_table_name, expressions::renamed_checks};
 use crate::{
     accounts::Privilege,
-    catalog::{Snapshot, TableEntry},
+    catalog::{Snapshot, TableEntry, ViewEntry},
     metadata_locks::TableUse,
-    rows::text_column,
     statement::{Done, StatementContext},
 };
-use muster_algebra::TableDef;
+use muster_algebra::{TableDef, ViewDef};
 use muster_sql::TableName;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
@@ -90,12 +89,18 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     context.lock_names(steps.iter().flat_map(|(from, to)| [from, to]), TableUse::Alone)?;
     tables.change(|next| {
         for (from, to) in &steps {
+            if let Some(view) = next.schema(&from.0)?.views.get(&from.1).cloned() {
+                rename_view(next, &view, from, to)?;
+                continue;
+            }
             let entry = next.table(&from.0, &from.1)?.clone();
             let target = next.schema(&to.0)?;
             if target.has(&to.1) {
                 return Err(SqlError::table_exists(&to.1));
             }
-            let def = TableDef { database: to.0.clone(), name: to.1.clone(), ..TableDef::clone(&entry.def) };
+            let checks = renamed_checks(&entry.def, &to.1);
+            let (database, name) = to.clone();
+            let def = TableDef { database, name, checks, ..TableDef::clone(&entry.def) };
             let renamed = TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) };
             next.schema_mut(&from.0)?.tables.remove(&from.1);
             next.schema_mut(&to.0)?.tables.insert(to.1.clone(), Arc::new(renamed));
@@ -105,29 +110,18 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     Ok(Done::rows(0))
 }
 
-/// Makes statistics anew where rows have changed since they were made.
-pub fn analyze(context: &StatementContext, names: &[TableName]) -> Result<Done> {
-    let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
-    let mut rows = Vec::new();
-    for name in names {
-        let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
-        let full = format!("{database}.{name}");
-        let mut line = |kind: &str, message: String| {
-            rows.push([full.clone(), "analyze".into(), kind.into(), message].map(Value::Text).to_vec());
-        };
-        let analyze = |context: &StatementContext| {
-            let entry = context.lock_named(&database, &name, TableUse::Read)?;
-            context.database.tables().analyze(entry.def.id)
-        };
-        match analyze(context) {
-            Ok(()) => line("status", "OK".into()),
-            Err(e) if e.code == ErrorCode::QueryInterrupted => return Err(e),
-            Err(e) => {
-                line("Error", e.message);
-                line("status", "Operation failed".into());
-            }
-        }
+/// Gives a view another name in its database. Errors: 1450 for another database, 1050.
+fn rename_view(next: &mut Snapshot, view: &ViewEntry, from: &(String, String), to: &(String, String)) -> Result<()> {
+    if from.0 != to.0 {
+        let message = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
+        return Err(SqlError::new(ErrorCode::ForbidSchemaChange, message));
     }
-    Ok(Done::result(columns.iter().map(|(name, length)| text_column(name, *length)).collect(), rows))
+    let schema = next.schema_mut(&from.0)?;
+    if schema.has(&to.1) {
+        return Err(SqlError::table_exists(&to.1));
+    }
+    schema.views.remove(&from.1);
+    let def = ViewDef { name: to.1.clone(), ..ViewDef::clone(&view.def) };
+    schema.views.insert(to.1.clone(), Arc::new(ViewEntry { def: Arc::new(def), ..view.clone() }));
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! CREATE and DROP VIEW.
+//! CREATE, ALTER and DROP VIEW.
 
 use super::{check_length, check_not_virtual, check_table_name};
 use crate::{
@@ -23,24 +23,43 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
     }
     check_not_virtual(context, &database)?;
+    let full_name = (database, name);
+    if statement.is_alter {
+        check_is_view(context, &full_name)?;
+    }
     if statement.query.parameters() > 0 {
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
     }
-    context.database.tables().definitions().schema(&database)?;
+    context.database.tables().definitions().schema(&full_name.0)?;
     context.transaction.check_nothing_locked()?;
     // Bound from the text that is kept, so that places in it are known.
     let muster_sql::Statement::Query(query) = muster_sql::parse(&statement.query_text)? else {
         return Err(SqlError::unsupported("SELECT .. INTO"));
     };
-    let full_name = (database, name);
     loop {
         // Transactions that use what has the name end first.
         let locked = context.lock_names([&full_name].into_iter(), TableUse::Alone)?.remove(&full_name);
+        if statement.is_alter {
+            check_is_view(context, &full_name)?;
+        }
         let made = new_view(context, statement, &full_name, &query)?;
         if publish(context, statement.or_replace, locked, made)? {
             return Ok(Done::rows(0));
         }
     }
+}
+
+/// Errors 1146 and 1347 for ALTER VIEW of what is no view.
+fn check_is_view(context: &StatementContext, (database, name): &(String, String)) -> Result<()> {
+    let definitions = context.database.tables().definitions();
+    let schema = definitions.schema(database)?;
+    if schema.views.contains_key(name) {
+        return Ok(());
+    }
+    Err(match schema.has(name) {
+        true => not_a_view(database, name),
+        false => SqlError::no_such_table(database, name),
+    })
 }
 
 /// The entry of a view that is to be made. Its number is yet to be given.
@@ -104,15 +123,9 @@ fn columns_of(bound: &Bound, names: &[String]) -> Result<Vec<ColumnDef>> {
         }
         let meta = bound.columns.get(*id);
         columns.push(ColumnDef {
-            name: column.clone(),
-            ty: meta.ty,
             // Those of a view's column are not declared: there is room for all that a double has.
-            display_width: None,
             digits: meta.decimals.map(|scale| FloatDigits { precision: DOUBLE_DIGITS + scale, scale }),
-            nullable: bound.columns.is_nullable_result(*id),
-            default: None,
-            auto_increment: false,
-            comment: String::new(),
+            ..ColumnDef::plain(column.clone(), meta.ty, bound.columns.is_nullable_result(*id))
         });
     }
     Ok(columns)

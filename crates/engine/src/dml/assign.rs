@@ -1,8 +1,8 @@
 //! Assignments: the new values of a row, from left to right.
 
-use super::{convert::Conversion, evaluation::Evaluation, target::OpenTarget};
+use super::{convert::Conversion, evaluation::Evaluation, rules::Rules, target::OpenTarget};
 use muster_algebra::{ColId, Expr};
-use muster_sql::bind::{BoundAssignment, BoundUpdate, ChangeTarget, NewValue, ViewCheck};
+use muster_sql::bind::{BoundAssignment, BoundUpdate, ChangeTarget, NewValue, RowRules, ViewCheck};
 use muster_types::{Result, Value};
 
 /// A row that is changed.
@@ -14,10 +14,20 @@ pub struct ChangedRow {
     pub differs: bool,
 }
 
-/// The row as the assignments to `position`, the place of its table among the targets, leave it. `columns`: the columns
-/// of the row, which see what the assignments before have stored; `value`: all others.
+/// A row that is to be changed, and its table's rules.
+#[derive(Clone, Copy)]
+pub struct RowPlace<'a> {
+    pub target: &'a OpenTarget,
+    /// The columns of the row, which see what the assignments before have stored.
+    pub columns: &'a [ColId],
+    /// The place of the table among the statement's targets.
+    pub position: usize,
+    pub rules: &'a RowRules,
+}
+
+/// The row as the assignments to its table leave it. `value`: columns that are not the row's.
 pub fn changed(
-    (target, columns, position): (&OpenTarget, &[ColId], usize),
+    RowPlace { target, columns, position, rules }: RowPlace<'_>,
     old: &[Value],
     assignments: &[BoundAssignment],
     evaluation: &Evaluation<'_>,
@@ -27,19 +37,27 @@ pub fn changed(
 ) -> Result<ChangedRow> {
     let mut new = old.to_vec();
     let mut assigned = Vec::new();
+    let rules_of = Rules { rules, columns, defs: target.columns(), evaluation, conversion };
     for BoundAssignment { column, value: given, .. } in assignments.iter().filter(|a| a.target == position) {
         let def = &target.columns()[*column];
         assigned.push(*column);
         new[*column] = match given {
             NewValue::Value(value) => conversion.stored(def, value, row)?,
             NewValue::Default if def.auto_increment => conversion.stored(def, &Value::Int(0), row)?,
-            NewValue::Default => target.default_value(*column, conversion)?,
+            NewValue::Default => match rules_of.default(*column, &new, row)? {
+                Some(value) => value,
+                None => target.default_value(*column, conversion)?,
+            },
             NewValue::Expr(expr) => {
                 let own = |id| columns.iter().position(|c| *c == id).map(|at| new[at].clone());
                 let computed = evaluation.value(expr, &|id| own(id).or_else(|| value(id)))?;
                 conversion.stored(def, &computed, row)?
             }
         };
+    }
+    if !rules.generated.is_empty() {
+        rules_of.generate(&mut new, row)?;
+        assigned.extend(rules.generated.iter().map(|(column, _)| *column));
     }
     let differs = target.differ(old, &new);
     if differs {
@@ -49,6 +67,8 @@ pub fn changed(
             new[column] = super::target::now(conversion.context, target.columns()[column].ty);
             assigned.push(column);
         }
+        // One may be computed of the time of the change.
+        rules_of.generate(&mut new, row)?;
     }
     Ok(ChangedRow { new, assigned, differs })
 }
@@ -86,9 +106,13 @@ pub fn kept_columns(bound: &BoundUpdate, is_by_key: bool) -> Vec<Vec<usize>> {
         }
         let (key, check) = (target.key(), target.check.iter().flat_map(|check| &check.conditions));
         let checked: Vec<ColId> = check.flat_map(Expr::columns).collect();
+        let of_rules = target.rules.mentioned();
+        let is_generated = |column: &usize| target.rules.generated.iter().any(|(at, _)| at == column);
         let is_assigned = |column| bound.assignments.iter().any(|a| (a.target, a.column) == (position, column));
-        let is_looked_at = |id: &ColId| [&key, &mentioned, &checked].into_iter().any(|ids| ids.contains(id));
-        all.filter(|column| is_assigned(*column) || is_looked_at(&target.columns[*column])).collect()
+        let is_looked_at = |id: &ColId| [&key, &mentioned, &checked, &of_rules].into_iter().any(|ids| ids.contains(id));
+        let is_kept =
+            |column: &usize| is_assigned(*column) || is_generated(column) || is_looked_at(&target.columns[*column]);
+        all.filter(is_kept).collect()
     };
     bound.targets.iter().enumerate().map(of_target).collect()
 }

@@ -2,14 +2,12 @@
 
 use crate::{
     accounts::Privilege,
-    ddl::{UnfinishedTable, create_table_to_fill},
+    ddl::{UnfinishedTable, columns, create_table_to_fill},
     statement::{Done, StatementContext, query},
 };
 use muster_algebra::{ColumnMeta, DefaultValue};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
-use muster_types::{
-    BytesKind, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value, store::implicit_default,
-};
+use muster_types::{FloatDigits, IntWidth, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
 /// Makes the table and inserts the rows. Others see it with all its rows, or never.
@@ -47,7 +45,7 @@ fn quote(name: &str) -> String {
 /// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its
 /// definition. Returns `None` if the table is there already and that is no error.
 fn created<'a>(
-    context: &'a StatementContext,
+    context: &'a Arc<StatementContext>,
     table: &CreateTable,
     outputs: Vec<ColumnSpec>,
 ) -> Result<Option<UnfinishedTable<'a>>> {
@@ -80,6 +78,8 @@ fn outputs(
             Some(DefaultValue::CurrentTimestamp) => {
                 Some(DefaultClause::CurrentTimestamp { fsp: column.ty.fsp().into() })
             }
+            Some(DefaultValue::Expr(text)) => muster_sql::parse_expression(text).ok().map(DefaultClause::Expr),
+            Some(DefaultValue::Dropped) => None,
             // A number that was made does not make the next one.
             None if column.auto_increment => Some(DefaultClause::Value(Value::Int(0))),
             None => None,
@@ -95,31 +95,22 @@ fn outputs(
                 SqlType::Int { width: IntWidth::Int, unsigned: true }
             }
             _ if meta.origin.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => meta.ty,
-            _ => stored(meta.ty),
+            _ => columns::holding(meta.ty),
         };
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
         let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
         ColumnSpec {
-            name: name.clone(),
-            ty,
             digits: digits.filter(|_| is_float && meta.origin.is_some()),
-            size: None,
-            is_real: false,
             display_width: origin_column(meta).and_then(|column| column.display_width),
-            charset: None,
             collation: ty.collation().map(|collation| collation.name().to_owned()),
-            is_binary: false,
+            copies_collation: !origin_column(meta).is_some_and(|column| column.explicit_collation),
             nullable: Some(bound.columns.is_nullable_result(*id)),
             default: match meta.origin {
                 Some(_) => default(meta),
                 None if bound.columns.is_nullable_result(*id) => None,
                 None => computed_default(ty, context),
             },
-            auto_increment: false,
-            primary_key: false,
-            unique: false,
-            comment: String::new(),
-            on_update_now: None,
+            ..ColumnSpec::plain(name.clone(), ty)
         }
     };
     Ok(bound.outputs.iter().map(spec).collect())
@@ -138,38 +129,3 @@ const INT_LENGTH_MAX: u32 = 10;
 
 /// Digits in front of the point of a floating-point column whose digits behind it are known.
 const FLOAT_DIGITS: u8 = 17;
-
-/// The type of a column that holds values of a type.
-fn stored(ty: SqlType) -> SqlType {
-    match ty {
-        SqlType::Null => SqlType::Bytes { kind: BytesKind::Binary, length: 0 },
-        SqlType::Bool => SqlType::INT,
-        SqlType::Text { kind, length, collation } => {
-            let bytes = length.saturating_mul(collation.charset_max_bytes());
-            let (kind, length) = match kind {
-                TextKind::VarChar if length <= VARCHAR_MAX => (kind, length),
-                TextKind::VarChar | TextKind::LongText if bytes <= TEXT_BYTES => (TextKind::Text, TEXT_BYTES),
-                TextKind::LongText if bytes <= MEDIUM_BYTES => (TextKind::MediumText, MEDIUM_BYTES),
-                TextKind::Char => (TextKind::VarChar, length),
-                _ => (TextKind::LongText, u32::MAX),
-            };
-            SqlType::Text { kind, length, collation }
-        }
-        SqlType::Bytes { kind, length } => {
-            let (kind, length) = match kind {
-                BytesKind::Binary | BytesKind::VarBinary if length <= VARCHAR_MAX => (kind, length),
-                BytesKind::VarBinary | BytesKind::LongBlob if length <= TEXT_BYTES => (BytesKind::Blob, TEXT_BYTES),
-                BytesKind::LongBlob if length <= MEDIUM_BYTES => (BytesKind::MediumBlob, MEDIUM_BYTES),
-                _ => (BytesKind::LongBlob, u32::MAX),
-            };
-            SqlType::Bytes { kind, length }
-        }
-        ty => ty,
-    }
-}
-
-/// Most characters of a computed VARCHAR, and bytes of a VARBINARY: what is longer becomes a TEXT or a BLOB.
-const VARCHAR_MAX: u32 = 512;
-/// Bytes of a TEXT or BLOB, and of a MEDIUMTEXT or MEDIUMBLOB.
-const TEXT_BYTES: u32 = 65_535;
-const MEDIUM_BYTES: u32 = 16_777_215;

@@ -1,10 +1,11 @@
 //! What a row does whose key is there already: REPLACE and ON DUPLICATE KEY UPDATE.
 
 use super::{
-    assign::{ChangedRow, changed, passes_view},
+    assign::{ChangedRow, RowPlace, changed, passes_view},
     convert::Conversion,
     evaluation::Evaluation,
     generated::number_of,
+    rules::Rules,
     target::OpenTarget,
     write::{Writer, Written},
 };
@@ -95,7 +96,7 @@ impl OnDuplicate<'_> {
     ) -> Result<Resolved> {
         let inserted = |id| met.bound.columns.iter().position(|c| *c == id).map(|at| met.row[at].clone());
         let value = |id| inserted(id).or_else(|| (met.value)(id));
-        let place = (met.target, update.old.as_slice(), 0);
+        let place = RowPlace { target: met.target, columns: &update.old, position: 0, rules: &update.rules };
         let ChangedRow { new, differs, .. } =
             changed(place, old, &update.assignments, evaluation, conversion, met.number, &value)?;
         let column = met.target.entry.auto_increment_column();
@@ -104,7 +105,9 @@ impl OnDuplicate<'_> {
         if !differs {
             return Ok(Resolved::Updated { changed: false, row: new, number });
         }
-        if !passes_view(update.check.as_ref(), &update.old, &new, evaluation, conversion)? {
+        let rules =
+            Rules { rules: &update.rules, columns: &update.old, defs: met.target.columns(), evaluation, conversion };
+        if !passes_view(update.check.as_ref(), &update.old, &new, evaluation, conversion)? || !rules.passes(&new)? {
             return Ok(Resolved::Ignored);
         }
         match writer.update(key, None, &new)? {

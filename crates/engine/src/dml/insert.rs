@@ -94,7 +94,7 @@ fn put_defaults(insert: &RowInsert<'_>, given: &[usize], row: &mut [Value], numb
             false => target.default_value(column, conversion)?,
         };
     }
-    Ok(())
+    insert.put_computed_defaults(given, row, number)
 }
 
 /// A value as its column stores it; NULL stays for the AUTO_INCREMENT column, where it stands for the next number.
@@ -118,7 +118,10 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
         for (column, value) in given.iter().zip(&rows.values[at * given.len()..]) {
             row[*column] = match value {
                 NewValue::Value(value) => stored(insert, *column, value, number)?,
-                NewValue::Default => insert.default_value(*column)?,
+                NewValue::Default => match insert.rules().default(*column, &row, number)? {
+                    Some(value) => value,
+                    None => insert.default_value(*column)?,
+                },
                 NewValue::Expr(expr) => {
                     let known = |id| ids.iter().position(|c| *c == id).map(|at| row[at].clone());
                     stored(insert, *column, &insert.evaluation.value(expr, &known)?, number)?

@@ -16,14 +16,16 @@ use muster_storage::{DuplicatePolicy, LockMode, value_at};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// Takes the rows of a load, all columns of the table as it stores them.
-pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch) -> Result<()>;
+/// Takes the rows of a load, all columns of the table as it stores them. Calls the function with the number of each row
+/// of the batch before it takes it.
+pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch, &mut dyn FnMut(usize)) -> Result<()>;
 
-/// Loads rows into a table, which `fill` hands over.
+/// Loads rows into a table, which `fill` hands over. `missing`: columns that the rows have no values for.
 pub fn load_rows<R>(
     context: &Arc<StatementContext>,
     (database, table): (&str, &str),
     duplicates: DuplicatePolicy,
+    missing: &[usize],
     fill: impl FnOnce(TakeRows<'_>) -> Result<R>,
 ) -> Result<(R, LoadCounts)> {
     let quoted = |name: &str| name.replace('`', "``");
@@ -50,10 +52,16 @@ pub fn load_rows<R>(
     };
     context.transaction.change(context.database.store(), |transaction| transaction.set_duplicate_mode(mode));
     let mut insert = RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (0, &seen));
-    let filled = fill(&mut |batch| {
+    let filled = fill(&mut |batch, before_row| {
         for row in 0..batch.num_rows() {
             context.check_interrupt()?;
-            let values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<_>>()?;
+            before_row(row);
+            let mut values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<Vec<_>>>()?;
+            if !missing.is_empty() {
+                let number = insert.counts.records + 1;
+                let given: Vec<usize> = (0..values.len()).filter(|column| !missing.contains(column)).collect();
+                insert.put_computed_defaults(&given, &mut values, number)?;
+            }
             insert.insert(values, &|_| None)?;
         }
         Ok(())

@@ -12,11 +12,11 @@
 //!     short_source the rows of an INSERT .. SELECT there              short_source.rs
 //!   create_select   CREATE TABLE .. SELECT                         create_select.rs
 //!   load         LOAD DATA row by row                              load.rs
-//!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
 //!   subqueries   those of values, which no search computes            subqueries.rs
+//!   rules        what a table's definition says of a row             rules.rs
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
 //!   lost_parts   notes of what a column does not hold of a value     lost_parts.rs
 //!   attempts     once more, if a row was changed before it was locked  attempts.rs
@@ -25,19 +25,19 @@
 
 mod assign;
 mod attempts;
-mod binding;
+pub mod binding;
 mod convert;
 mod create_select;
 mod delete;
 mod duplicate;
 mod evaluation;
-mod explain;
 mod generated;
 mod in_place;
 mod insert;
 mod load;
 mod lost_parts;
 mod row_insert;
+mod rules;
 mod same_table;
 mod search;
 mod short_source;
@@ -46,12 +46,14 @@ mod target;
 mod update;
 mod write;
 
+pub use convert::Conversion;
 pub use create_select::create_table_select;
 pub use delete::delete;
-pub use explain::explained;
+pub use evaluation::Evaluation;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
-pub use load::load_rows;
+pub use load::{TakeRows, load_rows};
 pub use row_insert::LoadCounts;
+pub use rules::Rules;
 pub use search::plan as plan_search;
 pub use update::update;

@@ -6,6 +6,7 @@ use super::{
     duplicate::{Met, OnDuplicate, Resolved},
     evaluation::Evaluation,
     generated::Generated,
+    rules::Rules,
     target::OpenTarget,
     write::{Writer, Written},
 };
@@ -130,6 +131,27 @@ impl<'a> RowInsert<'a> {
         Ok(stored)
     }
 
+    /// What the table's definition says of a row.
+    pub fn rules(&self) -> Rules<'_> {
+        Rules {
+            rules: &self.bound.rules,
+            columns: &self.bound.columns,
+            defs: self.target.columns(),
+            evaluation: self.evaluation,
+            conversion: &self.conversion,
+        }
+    }
+
+    /// The defaults of the columns that are not given, as far as they are expressions.
+    pub fn put_computed_defaults(&self, given: &[usize], row: &mut [Value], number: u64) -> Result<()> {
+        for (column, _) in self.bound.rules.defaults.iter().filter(|(column, _)| !given.contains(column)) {
+            if let Some(value) = self.rules().default(*column, row, number)? {
+                row[*column] = value;
+            }
+        }
+        Ok(())
+    }
+
     /// The value of a column for the word DEFAULT: of the AUTO_INCREMENT column 0, which stands for the next number
     /// unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO. Error 1364.
     pub fn default_value(&self, column: usize) -> Result<Value> {
@@ -143,6 +165,11 @@ impl<'a> RowInsert<'a> {
     /// `value`: columns of the query that the row comes from.
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
+        self.rules().generate(&mut row, self.counts.records)?;
+        // No CHECK looks at the number, which a row that is refused does not take.
+        if !self.rules().passes(&row)? {
+            return Ok(());
+        }
         self.writer.admit_texts(&row)?;
         let place = self.generated.place();
         let number = self.number(&mut row)?;

@@ -55,6 +55,10 @@ impl OpenTarget {
         match &def.default {
             Some(DefaultValue::Value(value)) => conversion.kept_default(def, value),
             Some(DefaultValue::CurrentTimestamp) => Ok(now(conversion.context, def.ty)),
+            // It is computed for each row, as is a generated column.
+            Some(DefaultValue::Expr(_)) => Ok(self.value_before(column, conversion)),
+            Some(DefaultValue::Dropped) => conversion.no_default(def),
+            None if def.generated.is_some() => Ok(Value::Null),
             None if def.nullable || def.auto_increment => Ok(Value::Null),
             None => conversion.no_default(def),
         }
@@ -63,7 +67,12 @@ impl OpenTarget {
     /// Returns true for a column that a value must be given for.
     pub fn lacks_default(&self, column: usize) -> bool {
         let def = &self.columns()[column];
-        def.default.is_none() && !def.nullable && !def.auto_increment
+        let has_none = match &def.default {
+            None => !def.nullable,
+            Some(DefaultValue::Dropped) => true,
+            Some(_) => false,
+        };
+        has_none && !def.auto_increment && def.generated.is_none()
     }
 
     /// What a column has that a row's own values mention before it has got its value: the default, without one that of
@@ -73,8 +82,8 @@ impl OpenTarget {
         match &def.default {
             Some(DefaultValue::Value(value)) => value.clone(),
             Some(DefaultValue::CurrentTimestamp) => now(conversion.context, def.ty),
-            None if def.nullable => Value::Null,
-            None => implicit_default(def.ty).unwrap_or(Value::Null),
+            _ if def.nullable => Value::Null,
+            _ => implicit_default(def.ty).unwrap_or(Value::Null),
         }
     }
 }

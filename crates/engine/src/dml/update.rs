@@ -1,11 +1,12 @@
 //! UPDATE, of one table or of several.
 
 use super::{
-    assign::{changed, kept_columns, mentioned_by, passes_view},
+    assign::{RowPlace, changed, kept_columns, mentioned_by, passes_view},
     attempts::{Attempt, until_not_stale},
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
+    rules::Rules,
     same_table::{self, Images},
     search::{self, BySearch},
     target::OpenTarget,
@@ -196,7 +197,7 @@ impl UpdatedRows<'_> {
             return Ok(ControlFlow::Continue(()));
         }
         self.counts.matched += 1;
-        let place = (opened, target.columns.as_slice(), at);
+        let place = RowPlace { target: opened, columns: &target.columns, position: at, rules: &target.rules };
         let number = self.counts.matched;
         let mut row = changed(place, old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
         self.images.complete(at, &key, &mut row);
@@ -206,7 +207,16 @@ impl UpdatedRows<'_> {
                 _ => ControlFlow::Continue(()),
             });
         }
-        if !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)? {
+        let rules = Rules {
+            rules: &target.rules,
+            columns: &target.columns,
+            defs: opened.columns(),
+            evaluation: self.evaluation,
+            conversion: &self.conversion,
+        };
+        if !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)?
+            || !rules.passes(&row.new)?
+        {
             return Ok(ControlFlow::Continue(()));
         }
         let written = match locked {

@@ -16,10 +16,13 @@ pub fn load_batches(
     progress: Arc<LoadProgress>,
 ) -> Result<u64> {
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
-    if context.transaction.is_open() {
-        let entry = target(context, &context.database.tables().current(), &name)?;
+    let entry = target(context, &context.database.tables().current(), &name)?;
+    if context.transaction.is_open() || entry.def.has_row_expressions() {
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, |take| push_all(&entry.def, batches, take)).map(|(rows, _)| rows);
+        return load_rows(context, table, policy, &[], |take| {
+            push_all(&entry.def, batches, &mut |batch| take(batch, &mut |_| ()))
+        })
+        .map(|(rows, _)| rows);
     }
     let (rows, _) = load_into(context, &name, policy, progress, RowSource::Caller, |entry, loader| {
         push_all(&entry.def, batches, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))

@@ -3,11 +3,10 @@
 use super::{RowSource, load_into, parse_name, statement, target};
 use crate::{
     catalog::TableEntry,
-    dml::load_rows,
+    dml::{TakeRows, load_rows},
     statement::{StatementContext, enter_to_build},
     tables::storage_error,
 };
-use arrow_array::RecordBatch;
 use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -50,15 +49,15 @@ pub fn load_file(
 ) -> Result<u64> {
     let kind = kind(file)?;
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
-    if context.transaction.is_open() {
+    let entry = target(context, &context.database.tables().current(), &name)?;
+    if context.transaction.is_open() || entry.def.has_row_expressions() {
         let _admitted = enter_to_build(context)?;
-        let entry = target(context, &context.database.tables().current(), &name)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, |take| read(context, kind, file, &entry, take)).map(|(rows, _)| rows);
+        return load_rows(context, table, policy, &[], |take| read(context, kind, file, &entry, take))
+            .map(|(rows, _)| rows);
     }
     let (rows, _) = load_into(context, &name, policy, progress, RowSource::Files, |entry, loader| {
-        let push = &mut |batch: &RecordBatch| loader.push(batch).map_err(|e| storage_error(&entry.def, e));
-        read(context, kind, file, entry, push)
+        read(context, kind, file, entry, &mut |batch, _| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))
     })?;
     Ok(rows)
 }
@@ -68,7 +67,7 @@ fn read(
     kind: FileKind,
     path: &Path,
     entry: &TableEntry,
-    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    push: TakeRows<'_>,
 ) -> Result<u64> {
     let columns = statement::target_columns(context, entry)?;
     let shown = path.display().to_string();
@@ -76,7 +75,7 @@ fn read(
         File::open(path).map_err(|e| SqlError::new(ErrorCode::FileNotFound, format!("File '{shown}' not found ({e})")))
     };
     if kind == FileKind::Arrow {
-        return read_arrow(path, &columns, &mut |batch| push(&batch));
+        return read_arrow(path, &columns, &mut |batch| push(&batch, &mut |_| ()));
     }
     let mut file = open()?;
     let mut options = match kind {

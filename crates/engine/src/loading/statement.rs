@@ -1,29 +1,23 @@
 //! LOAD DATA [LOCAL] INFILE.
 
-use super::{RowSource, load_into, target};
+use super::{RowSource, load_into, server_file, target};
 use crate::{
     LocalFiles,
     accounts::Privilege,
     catalog::TableEntry,
     charset,
-    dml::{LoadCounts, load_rows},
+    dml::{LoadCounts, TakeRows, load_rows},
     statement::{Done, StatementContext, enter_to_build},
     tables::storage_error,
 };
-use arrow_array::RecordBatch;
-use muster_algebra::DefaultValue;
+use muster_algebra::{DefaultValue, Visibility};
 use muster_formats::{
     DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
 };
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::DuplicatePolicy;
-use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value};
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit_default};
+use std::{io::Read, sync::Arc};
 
 pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
     let entry = target(context, &context.database.tables().current(), &statement.table)?;
@@ -38,7 +32,7 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
         }
         local_files.open(&statement.path)?
     } else {
-        Box::new(server_file(context, &statement.path)?)
+        Box::new(server_file::open(context, &statement.path)?)
     };
     let duplicates = match statement.on_duplicate {
         OnDuplicate::Replace => DuplicatePolicy::Replace,
@@ -53,7 +47,9 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     let progress = Arc::default();
     let rows = if statement.local { RowSource::Caller } else { RowSource::Files };
     let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, rows, |_, loader| {
-        read(context, &mut *source, &options, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))
+        read(context, &mut *source, &options, &mut |batch, _| {
+            loader.push(batch).map_err(|e| storage_error(&entry.def, e))
+        })
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
@@ -78,11 +74,22 @@ fn comes_row_by_row(
     let is_given = |column| options.fields.contains(&FieldTarget::Column(column));
     let makes_numbers = entry.auto_increment_column().is_some_and(|column| !is_given(column));
     let has_unique = entry.def.indexes[1..].iter().any(|index| index.unique);
+    if entry.def.has_row_expressions() {
+        return Ok(true);
+    }
     if makes_numbers || has_unique && duplicates != DuplicatePolicy::Error {
         return Ok(true);
     }
     let empty = || Ok::<bool, SqlError>(tables.current().storage(entry.def.id, tables.store())?.is_empty()?);
     Ok(context.transaction.is_open() || !empty()?)
+}
+
+/// The destination of a field for a column. What is given for a generated column is read and dropped.
+fn field_of(entry: &TableEntry, column: usize) -> FieldTarget {
+    match entry.def.columns[column].generated {
+        Some(_) => FieldTarget::Skip,
+        None => FieldTarget::Column(column),
+    }
 }
 
 fn load_row_by_row(
@@ -94,7 +101,10 @@ fn load_row_by_row(
 ) -> Result<Done> {
     let _admitted = if local { None } else { Some(enter_to_build(context)?) };
     let table = (entry.def.database.as_str(), entry.def.name.as_str());
-    let (summary, loaded) = load_rows(context, table, duplicates, |take| read(context, source, options, take))?;
+    let is_missing = |column: &usize| !options.fields.contains(&FieldTarget::Column(*column));
+    let missing: Vec<usize> = (0..entry.def.columns.len()).filter(is_missing).collect();
+    let (summary, loaded) =
+        load_rows(context, table, duplicates, &missing, |take| read(context, source, options, take))?;
     let LoadCounts { affected, deleted, skipped, last_insert_id } = loaded;
     let (records, warnings) = (summary.rows, summary.warnings + skipped);
     Ok(Done {
@@ -110,13 +120,13 @@ pub(super) fn read(
     context: &StatementContext,
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
-    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    push: TakeRows<'_>,
 ) -> Result<DelimitedSummary> {
     let mut tell = |severity, code, message| match severity {
         Severity::Note => context.note(code, message),
         Severity::Warning => context.warn(code, message),
     };
-    read_delimited(source, options, &mut tell, &mut |batch| push(&batch))
+    read_delimited(source, options, &mut tell, &mut |batch, before_row| push(&batch, before_row))
 }
 
 /// The columns of a table with what rows get that lack them.
@@ -125,11 +135,14 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
         name: c.name.clone(),
         ty: c.ty,
         digits: c.digits,
-        nullable: c.nullable,
+        nullable: c.nullable || c.generated.is_some(),
         default: match &c.default {
             None => None,
             Some(DefaultValue::Value(value)) => Some(value.clone()),
             Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(context.clock.now_stored(c.ty))),
+            Some(DefaultValue::Dropped) => Some(Value::Null),
+            // It is computed row by row.
+            Some(DefaultValue::Expr(_)) => implicit_default(c.ty).filter(|_| !c.nullable),
         },
         time_zone: context.clock.time_zone,
         date_modes: context.date_modes(),
@@ -142,10 +155,13 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
     let mut columns = target_columns(context, entry)?;
     let position = |name: &str| {
         let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
-        at.map(FieldTarget::Column).ok_or_else(|| SqlError::unknown_column(name, "field list"))
+        at.map(|column| field_of(entry, column)).ok_or_else(|| SqlError::unknown_column(name, "field list"))
     };
     let fields: Vec<FieldTarget> = match statement.columns.as_slice() {
-        [] => (0..columns.len()).map(FieldTarget::Column).collect(),
+        [] => {
+            let is_shown = |column: &usize| entry.def.columns[*column].visibility == Visibility::Visible;
+            (0..columns.len()).filter(is_shown).map(|column| field_of(entry, column)).collect()
+        }
         list => list
             .iter()
             .map(|c| match c {
@@ -191,36 +207,5 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
         file_name: statement.path.clone(),
         strict: context.is_strict() && !ignores,
         threads: context.database.options().threads,
-    })
-}
-
-/// A file of the server: only with the FILE privilege, and only below `secure_file_priv`.
-fn server_file(context: &StatementContext, path: &str) -> Result<File> {
-    if !context.rights.global().has(Privilege::File) {
-        return Err(context.rights.denied());
-    }
-    let allowed = context.database.import_dir();
-    let wanted = if Path::new(path).is_absolute() { PathBuf::from(path) } else { allowed.join(path) };
-    let outside = || {
-        let message =
-            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
-        SqlError::new(ErrorCode::ReadOnly, message)
-    };
-    // Links are followed before the comparison, so that none leads out. Whether a file elsewhere exists is not told.
-    let root = allowed.canonicalize().map_err(|_| outside())?;
-    let real = match wanted.canonicalize() {
-        Ok(real) => real,
-        Err(e) if wanted.parent().and_then(|p| p.canonicalize().ok()).is_some_and(|p| p.starts_with(&root)) => {
-            let message = format!("File '{path}' not found (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
-            return Err(SqlError::new(ErrorCode::FileNotFound, message));
-        }
-        Err(_) => return Err(outside()),
-    };
-    if !real.starts_with(&root) {
-        return Err(outside());
-    }
-    File::open(&real).map_err(|e| {
-        let message = format!("Can't get stat of '{path}' (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
-        SqlError::new(ErrorCode::CantReadFile, message)
     })
 }

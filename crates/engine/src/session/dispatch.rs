@@ -2,17 +2,37 @@
 
 use super::state::SessionState;
 use crate::{
-    Outcome, ddl, dml, loading,
+    Outcome, alter, ddl, dml,
+    explain::{self, Explained},
+    loading,
     processes::{INSERTING, UPDATING},
-    statement::{Done, StatementContext, evaluate, explain, query},
+    statement::{Done, StatementContext, evaluate, query},
     virtual_tables::show,
 };
-use muster_sql::{Explain, Statement};
-use muster_types::{ErrorCode, Result, Value};
+use muster_sql::{Explain, ScalarExpr, Statement};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
     done?.outcome()
+}
+
+/// DO: expressions are computed for what they do besides.
+fn evaluate_all(context: &Arc<StatementContext>, exprs: &[ScalarExpr], parameters: &[Value]) -> Result<Done> {
+    exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop))?;
+    Ok(Done { last_insert_id: context.process.said_insert_id().unwrap_or(0), ..Done::default() })
+}
+
+/// Runs a statement that maintains tables.
+fn maintain(context: &Arc<StatementContext>, statement: &Statement) -> Result<Done> {
+    match statement {
+        Statement::AnalyzeTable(analyze) => ddl::analyze(context, analyze),
+        Statement::CheckTable(names) => ddl::check_tables(context, names),
+        Statement::OptimizeTable(names) => alter::optimize(context, names),
+        Statement::RepairTable(names) => ddl::repair_tables(context, names),
+        Statement::ChecksumTable { names, quick } => ddl::checksum_tables(context, names, *quick),
+        _ => Err(SqlError::internal("a statement that maintains no table")),
+    }
 }
 
 impl SessionState {
@@ -41,12 +61,10 @@ impl SessionState {
             }
             Shutdown => done(self.shut_down(context)),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
-            Explain(explain) => {
-                self.note_short_path(context, explain);
-                match dml::explained(context, explain, parameters) {
-                    Some(shown) => shown,
-                    None => explain::explain(context, explain, parameters),
-                }
+            Explain(statement) => self.explain(context, statement, parameters),
+            ExplainConnection { analyze, format, into, id } => {
+                let shown = explain::explain_connection(context, *id, (*analyze, *format), into.as_deref())?;
+                self.explained(shown, into.as_deref())
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {
@@ -62,26 +80,24 @@ impl SessionState {
             DropDatabase { name, if_exists } => done(self.drop_database(context, name, *if_exists)),
             CreateTable(statement) => done(ddl::create_table(context, statement)),
             CreateTableSelect(statement) => done(dml::create_table_select(context, statement, parameters)),
-            CreateIndex(statement) => done(ddl::create_index(context, statement)),
-            DropIndex { name, table } => done(ddl::drop_index(context, name, table)),
-            AlterTable(statement) => done(ddl::alter_table(context, statement)),
+            CreateIndex(statement) => done(alter::create_index(context, statement)),
+            DropIndex(statement) => done(alter::drop_index(context, statement)),
+            AlterTable(statement) => done(alter::alter_table(context, statement)),
             DropTable { names, if_exists } => done(ddl::drop_tables(context, names, *if_exists)),
             TruncateTable(name) => done(ddl::truncate_table(context, name)),
             RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
             CreateView(statement) => done(ddl::create_view(context, statement)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
-            AnalyzeTable(names) => done(ddl::analyze(context, names)),
-            CheckTable(names) => done(ddl::check_tables(context, names)),
+            AnalyzeTable(_) | CheckTable(_) | OptimizeTable(_) | RepairTable(_) | ChecksumTable { .. } => {
+                done(maintain(context, statement))
+            }
+            ExportStatistics { tables, path } => done(loading::export_statistics(context, tables, path)),
+            ImportStatistics { path } => done(loading::import_statistics(context, path)),
             LoadData(statement) => done(loading::load_data(context, statement, &*self.login.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
-            Do(exprs) => {
-                done(exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop)).map(|()| Done {
-                    last_insert_id: context.process.said_insert_id().unwrap_or(0),
-                    ..Done::default()
-                }))
-            }
+            Do(exprs) => done(evaluate_all(context, exprs, parameters)),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),
@@ -103,6 +119,23 @@ impl SessionState {
             SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
             Grant(grant) => done(ddl::grant(context, grant)),
             Revoke(grant) => done(ddl::revoke(context, grant)),
+        }
+    }
+
+    fn explain(&mut self, context: &Arc<StatementContext>, statement: &Explain, values: &[Value]) -> Result<Outcome> {
+        let shown = explain::explain(context, statement, values)?;
+        self.note_short_path(context, statement);
+        self.explained(shown, statement.into.as_deref())
+    }
+
+    /// Gives the client what EXPLAIN says, or a user variable.
+    fn explained(&mut self, shown: Explained, into: Option<&str>) -> Result<Outcome> {
+        match into {
+            Some(name) => {
+                self.set_user_variable(name, shown.into_text()?)?;
+                Done::default().outcome()
+            }
+            None => shown.outcome(),
         }
     }
 

@@ -26,19 +26,18 @@ fn effect(statement: &Statement) -> Effect {
     match statement {
         Query(_) | SelectInto { .. } | Do(_) | Set(_) => Effect::Reads,
         Explain(explain) if explain.analyze => effect(&explain.statement),
-        Explain(_) => Effect::Reads,
+        Explain(_) | ExplainConnection { .. } => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
         CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
-        CreateTable(_)
-        | CreateTableSelect(_)
-        | CreateIndex(_)
-        | DropIndex { .. }
-        | AlterTable(_)
-        | DropTable { .. } => Effect::Defines,
+        CreateTable(_) | CreateTableSelect(_) | CreateIndex(_) | DropIndex(_) | AlterTable(_) | DropTable { .. } => {
+            Effect::Defines
+        }
         TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
         CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
         Grant(_) | Revoke(_) => Effect::Defines,
-        AnalyzeTable(_) | CheckTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
+        AnalyzeTable(_) | CheckTable(_) | RepairTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
+        OptimizeTable(_) => Effect::Defines,
+        ExportStatistics { .. } | ImportStatistics { .. } => Effect::Commits,
         _ => Effect::None,
     }
 }

@@ -137,7 +137,7 @@ impl SessionState {
             Statement::Query(query) => {
                 let context = self.context(self.process.killed.child_token(), self.variables.clone());
                 // Types of parameters are not known yet; what the columns are may still change with their values.
-                let (bound, tables) = query::bind(&context, query, Parameters::Unknown)?;
+                let (bound, tables) = query::bind_result(&context, query, Parameters::Unknown)?;
                 query::column_infos(&bound.outputs, &bound.columns, &tables)
             }
             _ => {

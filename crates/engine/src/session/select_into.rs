@@ -3,7 +3,7 @@
 use super::state::SessionState;
 use crate::statement::{Done, StatementContext, first_values, query};
 use muster_sql::Query;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{Decimal, ErrorCode, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 impl SessionState {
@@ -19,18 +19,28 @@ impl SessionState {
         if result.columns.len() != variables.len() {
             return Err(SqlError::different_column_counts());
         }
+        let are_decimals: Vec<bool> =
+            result.columns.iter().map(|column| matches!(column.shape.ty, Some(SqlType::Decimal { .. }))).collect();
         let mut rows = first_values(result, 2)?.into_iter();
         let Some(row) = rows.next() else {
             let message = "No data - zero rows fetched, selected, or processed";
             context.warn(ErrorCode::SpFetchNoData, message);
             return Ok(Done::default());
         };
-        for (name, value) in variables.iter().zip(row) {
-            self.set_user_variable(name, value)?;
+        for ((name, value), is_decimal) in variables.iter().zip(row).zip(are_decimals) {
+            self.set_user_variable(name, if is_decimal { as_decimal(value) } else { value })?;
         }
         match rows.next() {
             None => Ok(Done::rows(1)),
             Some(_) => Err(SqlError::new(ErrorCode::TooManyRows, "Result consisted of more than one row")),
         }
+    }
+}
+
+/// The decimal that a result has as a text.
+fn as_decimal(value: Value) -> Value {
+    match &value {
+        Value::Text(text) => Decimal::parse(text).map_or(value, Value::Decimal),
+        _ => value,
     }
 }

@@ -206,6 +206,7 @@ impl SessionState {
             in_place: false,
             kept: None,
             view: Mutex::default(),
+            trace: OnceLock::new(),
             filled_table: OnceLock::new(),
         }
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Outcome, ResultSet, RowStream,
     command_counters::Command,
+    explain,
     processes::{Begun, SessionShared},
     statement::{KeptRun, StatementContext},
     threads::panic_error,
@@ -16,6 +17,7 @@ use crate::{
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
 use muster_exec::Reserved;
+use muster_optimizer::Trace;
 use muster_sql::{Show, Statement};
 use muster_storage::Committed;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
@@ -141,7 +143,13 @@ impl SessionState {
         let context = self.context_of_prepared((under, kept), cancel, variables);
         self.enter_transaction(&context, statement)?;
         self.transaction.begin_statement();
-        self.run(&context, statement, parameters)
+        if !context.session.variables.settings().traces_optimizer {
+            return self.run(&context, statement, parameters);
+        }
+        context.trace.get_or_init(Trace::on);
+        let outcome = self.run(&context, statement, parameters);
+        explain::keep_trace(&context, &self.process.statement(usize::MAX).unwrap_or_default());
+        outcome
     }
 
     /// The life of a statement around what it does.

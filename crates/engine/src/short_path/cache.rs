@@ -155,6 +155,13 @@ impl Default for PlanCache {
 }
 
 impl PlanCache {
+    /// A cache of so many statements (`plan_cache_size`).
+    pub fn of_capacity(statements: u64) -> PlanCache {
+        let cache = PlanCache::default();
+        cache.set_capacity(usize::try_from(statements).unwrap_or(usize::MAX));
+        cache
+    }
+
     /// Bounds the number of statements (`plan_cache_size`); 0: none is kept.
     pub fn set_capacity(&self, statements: usize) {
         self.capacity.store(statements, Relaxed);

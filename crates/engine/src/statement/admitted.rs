@@ -34,8 +34,8 @@ const HELD_MAX: Duration = Duration::from_secs(1);
 
 /// A plan with all that it needs to run, more than once if need be.
 pub struct Computation {
-    pub plan: Plan,
-    pub columns: Columns,
+    pub plan: Arc<Plan>,
+    pub columns: Arc<Columns>,
     pub exec: ExecContext,
 }
 

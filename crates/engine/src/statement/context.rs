@@ -6,7 +6,7 @@ use crate::{
     variables::Variables,
 };
 use muster_algebra::TableId;
-use muster_optimizer::Interrupt;
+use muster_optimizer::{Interrupt, Trace};
 use muster_sql::{Isolation, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
 use muster_types::{
@@ -42,6 +42,8 @@ pub struct StatementContext {
     pub kept: Option<KeptRun>,
     /// What all reads of the statement see, once there was one.
     pub view: Mutex<Option<Arc<ReadView>>>,
+    /// Where the optimizer notes what it considers; empty if nobody wants to know.
+    pub trace: OnceLock<Trace>,
     /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.
     pub filled_table: OnceLock<TableId>,
 }
@@ -136,6 +138,11 @@ impl StatementContext {
     /// Returns true if the session's `sql_mode` makes values that do not fit an error.
     pub fn is_strict(&self) -> bool {
         self.session.variables.settings().is_strict
+    }
+
+    /// Returns true if `optimizer_switch` has indexes used that are invisible.
+    pub fn uses_invisible_indexes(&self) -> bool {
+        self.session.variables.text("optimizer_switch").contains("use_invisible_indexes=on")
     }
 
     /// What the session's `sql_mode` says about dates that the calendar does not have.

@@ -30,8 +30,8 @@ impl KeptRun {
         if locks {
             tables.will_lock_rows();
         }
-        // An older view may not see all that an index has.
-        let is_plain = !locks && context.known_view().is_none();
+        // An older view may not see all that an index has; and a trace tells of planning.
+        let is_plain = !locks && context.known_view().is_none() && context.trace.get().is_none();
         let variables = &context.session.variables;
         if is_plain && let Some(last) = self.query.last(&self.values, variables) {
             let (plan, columns, outputs) = (last.plan.clone(), last.columns.clone(), last.outputs.clone());

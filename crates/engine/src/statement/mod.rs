@@ -16,7 +16,7 @@
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
-//!   explain           EXPLAIN                                         explain.rs
+//!     estimate_notes  where its estimates are far off                 estimate_notes.rs
 //!   evaluate          the value of an expression outside queries      evaluate.rs
 //! ```
 
@@ -24,9 +24,9 @@ mod admitted;
 mod bind_environment;
 mod context;
 mod diagnostics;
+pub mod estimate_notes;
 mod evaluate;
 mod execution;
-pub mod explain;
 mod gate;
 mod kept_run;
 mod names;

@@ -10,7 +10,7 @@ use crate::{
 use muster_algebra::{Catalog, Definer, TableDef, TableId, ViewDef};
 use muster_exec::VirtualRows;
 use muster_storage::mutex::Mutex;
-use muster_types::{Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError};
 use std::{
     collections::HashMap,
     sync::{
@@ -175,6 +175,27 @@ impl Catalog for StatementTables {
         self.note_use(entry.id, name)?;
         Ok(Some(entry.def.clone()))
     }
+
+    fn check_locking(&self, database: &str, table: &str, exclusive: bool) -> Result<()> {
+        check_locking(&self.context.rights, database, table, exclusive)
+    }
+}
+
+/// Errors 1142 and 3550: nobody locks rows of `information_schema`.
+pub fn check_locking(rights: &Rights, database: &str, table: &str, exclusive: bool) -> Result<()> {
+    if system_schema::of_name(database) != Some(system_schema::NAME) {
+        return Ok(());
+    }
+    if !exclusive {
+        let message = "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
+        return Err(SqlError::new(ErrorCode::NoLockingOfInformationSchema, message));
+    }
+    let (user, host) = (&rights.user, &rights.host);
+    let message = format!(
+        "SELECT with locking clause command denied to user '{user}'@'{host}' for table '{}'",
+        table.to_uppercase()
+    );
+    Err(SqlError::new(ErrorCode::TableAccessDenied, message))
 }
 
 fn unknown_virtual_table(schema: &str, name: &str) -> SqlError {
@@ -182,5 +203,5 @@ fn unknown_virtual_table(schema: &str, name: &str) -> SqlError {
         return SqlError::no_such_table(schema, name);
     }
     let message = format!("Unknown table '{}' in information_schema", name.to_uppercase());
-    SqlError::new(muster_types::ErrorCode::UnknownTable, message)
+    SqlError::new(ErrorCode::UnknownTable, message)
 }

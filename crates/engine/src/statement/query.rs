@@ -3,20 +3,23 @@
 use super::{
     BindEnvironment, StatementContext, StatementTables,
     admitted::{self, Computation},
-    execution, plan_counters, row_locking,
+    execution, names, plan_counters, row_locking,
     rows::guard,
     rows::project,
 };
-use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, system_schema, variables};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
-use muster_sql::{Blocked, Bound, Locking, Parameters, Query, Statement};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_sql::{BindEnv, Blocked, Bound, Locking, Parameters, Query, Statement};
+use muster_types::{Result, SqlError, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
+
+/// A plan that is expected to take so many milliseconds is measured as it runs, for EXPLAIN FOR CONNECTION.
+const PROFILED_MS_MIN: f64 = 10.0;
 
 /// A query ready to run.
 pub struct Planned {
@@ -32,9 +35,27 @@ pub fn bind(
     query: &Query,
     parameters: Parameters<'_>,
 ) -> Result<(Bound, Arc<StatementTables>)> {
+    bind_with(context, query, parameters, muster_sql::bind_query)
+}
+
+/// As [`bind`], with the columns that a client is shown.
+pub fn bind_result(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    parameters: Parameters<'_>,
+) -> Result<(Bound, Arc<StatementTables>)> {
+    bind_with(context, query, parameters, muster_sql::bind_result)
+}
+
+fn bind_with(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    parameters: Parameters<'_>,
+    bind: fn(&Query, &BindEnv<'_>) -> Result<Bound>,
+) -> Result<(Bound, Arc<StatementTables>)> {
     loop {
         let (bound, tables) = StatementTables::resolve(context, StatementTables::new, |tables| {
-            muster_sql::bind_query(query, &BindEnvironment::new(context).with(tables, parameters))
+            bind(query, &BindEnvironment::new(context).with(tables, parameters))
         })?;
         if tables.lock_to_read()? {
             return Ok((bound, tables));
@@ -77,7 +98,7 @@ fn plan_without(
     parameters: &[Value],
     off: &[Switch],
 ) -> Result<Planned> {
-    let (bound, tables) = bind(context, query, parameters.into())?;
+    let (bound, tables) = bind_result(context, query, parameters.into())?;
     if !query.locking().is_empty() || context.reads_lock() {
         tables.will_lock_rows();
     }
@@ -105,6 +126,7 @@ fn optimize_without(
     options.serial_ms_max = context.database.options().serial_ms_max;
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
+    options.trace = context.trace.get().cloned().unwrap_or_default();
     off.iter().for_each(|switch| options.set(*switch, false));
     if tables.reads_newest() {
         // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are
@@ -177,22 +199,11 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
 /// Errors 1142 and 3550: nobody locks rows of `information_schema`.
 fn refuse_locked_information(context: &StatementContext, query: &Query, locking: &[Locking]) -> Result<()> {
     for clause in locking {
-        for (table, shown) in query.tables() {
+        for (table, _) in query.tables().into_iter().filter(|(_, shown)| clause.names(shown)) {
             let database = table.database.as_ref().or(context.session.current_database.as_ref());
-            let is_virtual = database.is_some_and(|name| system_schema::of_name(name) == Some(system_schema::NAME));
-            if !is_virtual || clause.table.as_ref().is_some_and(|named| !named.eq_ignore_ascii_case(&shown)) {
-                continue;
-            }
-            if !clause.exclusive {
-                let message = "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
-                return Err(SqlError::new(ErrorCode::NoLockingOfInformationSchema, message));
-            }
-            let (user, host) = (&context.rights.user, &context.rights.host);
-            let message = format!(
-                "SELECT with locking clause command denied to user '{user}'@'{host}' for table '{}'",
-                table.name.to_uppercase()
-            );
-            return Err(SqlError::new(ErrorCode::TableAccessDenied, message));
+            database.map_or(Ok(()), |database| {
+                names::check_locking(&context.rights, database, &table.name, clause.exclusive)
+            })?;
         }
     }
     Ok(())
@@ -217,8 +228,17 @@ pub fn run(
         .collect::<Result<Vec<_>>>()?;
     context.process.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
-    let exec = execution::exec_context(context, tables, profile);
     let identity = positions.iter().copied().eq(0..plan.output.len());
+    let (plan, columns) = (Arc::new(plan), Arc::new(columns));
+    let is_long = plan.estimate.cost_ms >= PROFILED_MS_MIN;
+    let profile = profile.or_else(|| is_long.then(|| Profile::new(context.process.counters.clone())));
+    context.process.set_running(RunningPlan {
+        plan: plan.clone(),
+        columns: columns.clone(),
+        statistics: tables.clone(),
+        profile: profile.clone(),
+    });
+    let exec = execution::exec_context(context, tables, profile);
     let stream = admitted::rows(context, Computation { plan, columns, exec }, deadline)?;
     let stream = match identity {
         true => stream,

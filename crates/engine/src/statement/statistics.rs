@@ -4,8 +4,14 @@ use super::StatementTables;
 use crate::catalog::TableEntry;
 use muster_algebra::{ColumnStatistics, IndexStatistics, Statistics, TableDef};
 use muster_storage::TableStatistics;
-use muster_types::KeyRange;
+use muster_types::{
+    KeyRange,
+    distribution::{Distribution, RowSample},
+};
 use std::sync::Arc;
+
+/// A sample of which more than this share of the rows has changed says nothing any more.
+const CHANGED_SHARE_MAX: f64 = 0.3;
 
 impl StatementTables {
     /// Share of all tables' rows that the buffer pool has room for.
@@ -23,12 +29,37 @@ impl StatementTables {
 
     /// Statistics of a stored table.
     fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
-        self.set.statistics(table.id).ok()
+        self.set.known_statistics(table.id).ok()
+    }
+
+    /// Share of a table's rows that are not in its statistics.
+    fn changed_share(&self, table: &TableDef) -> f64 {
+        match self.set.imported_statistics(table.id) {
+            Some(_) => 0.0,
+            None => self.set.changed_share(table.id),
+        }
+    }
+
+    /// How the values of a stored table are spread, unless too many of them have changed since that was found out.
+    fn distribution(&self, table: &TableDef) -> Option<Arc<Distribution>> {
+        let known = self.statistics(table)?.distribution.clone()?;
+        let is_same = table.columns.iter().map(|column| column.ty).eq(known.types.iter().copied());
+        (is_same && self.changed_share(table) <= CHANGED_SHARE_MAX).then_some(known)
+    }
+
+    /// Rank correlation of an index with the order of the primary key.
+    fn clustering(&self, table: &TableDef, index: usize) -> Option<f64> {
+        let first = table.indexes[index].parts.first()?;
+        let correlation = self.distribution(table)?.correlation(first.column)?;
+        Some(if first.descending { -correlation } else { correlation })
     }
 }
 
 impl Statistics for StatementTables {
     fn row_count(&self, table: &TableDef) -> Option<f64> {
+        if let Some(imported) = self.set.imported_statistics(table.id) {
+            return Some(imported.rows as f64);
+        }
         self.set.row_count(table.id).ok().map(|rows| rows as f64)
     }
 
@@ -40,7 +71,8 @@ impl Statistics for StatementTables {
             null_share: if statistics.rows == 0 { 0.0 } else { c.null_count as f64 / statistics.rows as f64 },
             min: c.min.clone(),
             max: c.max.clone(),
-            changed_share: self.set.changed_share(table.id),
+            changed_share: self.changed_share(table),
+            histogram: self.distribution(table).and_then(|known| known.histogram(column, c.distinct)),
         })
     }
 
@@ -52,15 +84,27 @@ impl Statistics for StatementTables {
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
             resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
+            clustering: self.clustering(table, index),
         })
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+        // The rows may be others than those that the statistics are of.
+        if self.set.imported_statistics(table.id).is_some() {
+            return None;
+        }
         let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
     }
 
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        Some(Arc::clone(&self.distribution(table)?.sample))
+    }
+
     fn is_readable(&self, table: &TableDef, index: usize) -> bool {
+        if table.indexes[index].invisible && !self.context.uses_invisible_indexes() {
+            return false;
+        }
         if self.reads_newest() {
             return true;
         }

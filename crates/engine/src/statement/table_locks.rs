@@ -148,9 +148,14 @@ impl StatementContext {
     /// turn may wait to change it. Errors: as [`StatementContext::lock_named`].
     pub fn lock_to_rebuild(&self, database: &str, name: &str) -> Result<Arc<TableEntry>> {
         let entry = self.lock_named(database, name, TableUse::Alone)?;
-        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-        locks.weaken(owner, entry.def.id, TableUse::Rebuild, Until::Statement);
+        self.weaken_to_rebuild(entry.def.id);
         Ok(entry)
+    }
+
+    /// Lets others read a table again that the statement has alone.
+    pub fn weaken_to_rebuild(&self, table: TableId) {
+        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+        locks.weaken(owner, table, TableUse::Rebuild, Until::Statement);
     }
 }
 

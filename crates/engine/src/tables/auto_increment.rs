@@ -87,6 +87,11 @@ impl AutoIncrement {
         if next > 1 { companions.write(file, Companion::Counter, KIND, &next) } else { Ok(()) }
     }
 
+    /// Writes a value, also one that has a file of a larger one.
+    fn write_any(companions: &Companions, file: FileId, next: u64) -> Result<(), ChangeError> {
+        companions.write(file, Companion::Counter, KIND, &next)
+    }
+
     /// The next value.
     pub fn next(&self) -> u64 {
         self.counter.lock().next
@@ -101,6 +106,18 @@ impl AutoIncrement {
         }
         self.promise(&mut counter, next)?;
         Ok(Some(Advance { before, behind: next }))
+    }
+
+    /// Makes the next value `next`, or the least that the rows which are there allow.
+    pub fn reset(&self, next: u64, least: u64) -> Result<()> {
+        let mut counter = self.counter.lock();
+        let next = next.max(least);
+        if next > counter.next {
+            return self.promise(&mut counter, next);
+        }
+        AutoIncrement::write_any(&self.companions, self.file, next).map_err(SqlError::from)?;
+        (counter.next, counter.durable) = (next, next);
+        Ok(())
     }
 
     /// Takes `count` values, each a step behind the one before. Returns the first, and how the next value has changed.

@@ -1,4 +1,5 @@
-//! Statistics of a table's rows, and when the rows were loaded. One small file beside the clustered tree's.
+//! Statistics of a table's rows, and when the rows were loaded. One small file beside the clustered tree's, and one for
+//! how the values are spread, which changes more seldom.
 //!
 //! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A
 //! file that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a
@@ -10,9 +11,12 @@ use crate::{
     persist::{self, ChangeError},
 };
 use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableStatistics, file::Companion};
+use muster_types::distribution::Distribution;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTSTAT", version: 1 };
+const DISTRIBUTION_KIND: persist::Kind = persist::Kind { magic: *b"MUSTSAMP", version: 1 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Content {
@@ -35,8 +39,16 @@ struct Stored {
 }
 
 impl Content {
-    /// Writes what is known of the rows in these files, the clustered tree's first. Nobody reads it before the catalog
-    /// names the files.
+    /// Writes all that is known of the rows in these files, the clustered tree's first. Nobody reads it before the
+    /// catalog names the files.
+    pub fn write_all(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
+        if let Some(distribution) = &self.statistics.distribution {
+            companions.write(files[0], Companion::Distribution, DISTRIBUTION_KIND, &**distribution)?;
+        }
+        self.write(companions, files)
+    }
+
+    /// Writes it without the sample of the rows and histograms.
     pub fn write(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
         let Content { statistics, loaded, changed_rows } = self;
         let stored = Stored {
@@ -60,7 +72,12 @@ impl Content {
         let indexes = entry.files.iter().map(index).collect::<Option<Vec<_>>>();
         match indexes {
             Some(indexes) if stored.columns.len() == entry.def.columns.len() => Content {
-                statistics: TableStatistics { rows: stored.rows, columns: stored.columns, indexes },
+                statistics: TableStatistics {
+                    rows: stored.rows,
+                    columns: stored.columns,
+                    indexes,
+                    distribution: read_distribution(companions, entry),
+                },
                 changed_rows: stored.changed_rows,
                 loaded: stored.loaded,
             },
@@ -88,6 +105,33 @@ impl Content {
     }
 }
 
+/// What is known of how a table's values are spread. A file that is lost or damaged, or of columns of other types,
+/// costs good plans, not the table.
+fn read_distribution(companions: &Companions, entry: &TableEntry) -> Option<Arc<Distribution>> {
+    let read = companions.read::<Distribution>(entry.clustered_file(), Companion::Distribution, DISTRIBUTION_KIND);
+    let (database, name) = (&entry.def.database, &entry.def.name);
+    let without = |reason: &str| {
+        tracing::warn!(
+            "table {database}.{name} is planned without a sample of its rows until it is made anew: {reason}"
+        );
+    };
+    match read {
+        Ok(found) => {
+            let found = found?;
+            let types = entry.def.columns.iter().map(|column| column.ty);
+            let fits = found.is_sound(entry.def.columns.len()) && types.eq(found.types.iter().copied());
+            if !fits {
+                without("it is of another definition");
+            }
+            fits.then(|| Arc::new(found.prepared()))
+        }
+        Err(e) => {
+            without(&e.message);
+            None
+        }
+    }
+}
+
 /// Statistics without anything that only the values tell: nothing of columns, and as many distinct keys as MySQL takes
 /// for an index without statistics, ten rows each, but one row each for a whole unique key.
 fn without_values(table: &Table) -> TableStatistics {
@@ -100,5 +144,5 @@ fn without_values(table: &Table) -> TableStatistics {
         }
         IndexStats { distinct, leaf_pages, height: tree.height(table.counters()).unwrap_or(1) }
     });
-    TableStatistics { rows, columns: Vec::new(), indexes: indexes.collect() }
+    TableStatistics { rows, columns: Vec::new(), indexes: indexes.collect(), distribution: None }
 }

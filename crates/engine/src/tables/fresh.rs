@@ -39,7 +39,7 @@ pub fn statistics(loaded: &TableStatistics, table: &Table) -> TableStatistics {
             height: tree.height(counters).unwrap_or(index.height),
         }
     });
-    TableStatistics { rows, columns, indexes: indexes.collect() }
+    TableStatistics { rows, columns, indexes: indexes.collect(), distribution: loaded.distribution.clone() }
 }
 
 /// Bytes of leaf pages of the clustered index, and of all others (an estimate, as in MySQL).
@@ -50,9 +50,8 @@ pub fn data_and_index_bytes(statistics: &TableStatistics, page_size: u64) -> (u6
 
 fn grown_column(column: &ColumnStats, before: f64, now: f64) -> ColumnStats {
     let nulls = if before > 0.0 { column.null_count as f64 / before * now } else { 0.0 };
-    // What is smallest and largest is a guess of the optimizer, and no longer a good one.
-    let (min, max) = if now > before { (None, None) } else { (column.min.clone(), column.max.clone()) };
-    ColumnStats { distinct: grown(column.distinct, before, now), null_count: nulls as u64, min, max, text: column.text }
+    // Rows that came may lie outside of the bounds: the optimizer knows how many came.
+    ColumnStats { distinct: grown(column.distinct, before, now), null_count: nulls as u64, ..column.clone() }
 }
 
 /// Distinct values of `now` rows, when `before` rows had so many. Where nearly each row had a value of its own, it
@@ -69,6 +68,19 @@ fn grown(distinct: f64, before: f64, now: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_types::Value;
+
+    #[test]
+    fn bounds_stay_when_rows_come() {
+        let known = ColumnStats {
+            distinct: 10.0,
+            min: Some(Value::Int(1)),
+            max: Some(Value::Int(10)),
+            ..ColumnStats::default()
+        };
+        let more = grown_column(&known, 10.0, 13.0);
+        assert_eq!((&more.min, &more.max), (&known.min, &known.max));
+    }
 
     #[test]
     fn values_grow_with_rows() {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::catalog::TableEntry;
 use muster_storage::{FileId, Store, Table, TableStatistics, load, mutex::Mutex};
-use muster_types::{Result, SqlError, collation::TextTraits};
+use muster_types::{Result, SqlError, collation::TextTraits, distribution::Distribution};
 use parking_lot::RwLock;
 use std::sync::{
     Arc, OnceLock,
@@ -37,6 +37,8 @@ pub struct Handle {
     content: RwLock<Option<Arc<Content>>>,
     /// Statistics for as many rows as there were a short time ago, and what they were made of.
     fresh: Mutex<Option<(Arc<Content>, Arc<TableStatistics>)>>,
+    /// Statistics that a file has brought.
+    imported: RwLock<Option<Arc<TableStatistics>>>,
     /// Rows that had changed since the statistics were made when the table was another handle's.
     changed_before: u64,
     /// Held by who changes what is known of the rows. It counts how often that was done.
@@ -63,6 +65,7 @@ impl Handle {
             companions: companions.clone(),
             content: RwLock::default(),
             fresh: Mutex::default(),
+            imported: RwLock::default(),
             changed_before: 0,
             widening: Mutex::default(),
             auto_increment: Arc::default(),
@@ -105,6 +108,20 @@ impl Handle {
             None => content.statistics.clone(),
         };
         known.insert((content, Arc::new(statistics))).1.clone()
+    }
+
+    /// Statistics that a file has brought, which count in place of the table's own.
+    pub fn imported(&self) -> Option<Arc<TableStatistics>> {
+        self.imported.read().clone()
+    }
+
+    /// Has other statistics count in place of the table's own; `None`: those count again. Returns true if that changes
+    /// anything.
+    pub fn import(&self, statistics: Option<TableStatistics>) -> bool {
+        let mut imported = self.imported.write();
+        let changes = statistics.is_some() || imported.is_some();
+        *imported = statistics.map(Arc::new);
+        changes
     }
 
     fn table(&self) -> Option<Arc<Table>> {
@@ -161,9 +178,29 @@ impl Handle {
         }
         let rest = table.changed_rows().saturating_sub(changed_rows);
         let content = Content { statistics, changed_rows: rest, loaded: content.loaded };
-        content.write(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
         table.replace_statistics(content.statistics.clone(), changed_rows);
         *self.content.write() = Some(Arc::new(content));
+        Ok(())
+    }
+
+    /// Changes what is known of how the values are spread: on the disk first, then for all who ask at once. Of a table
+    /// that has no sample one is made.
+    pub fn change_distribution(&self, change: impl FnOnce(&mut Distribution)) -> Result<()> {
+        const LEAVES: usize = 128;
+        if self.content().statistics.distribution.is_none() {
+            self.replace(self.sample(LEAVES)?)?;
+        }
+        let table = self.open(self.companions.store())?;
+        let _known = self.widening.lock();
+        let mut content = Content::clone(&self.content());
+        content.changed_rows = table.changed_rows();
+        let mut distribution = content.statistics.distribution.as_deref().cloned().unwrap_or_default();
+        change(&mut distribution);
+        content.statistics.distribution = Some(Arc::new(distribution.prepared()));
+        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        *self.content.write() = Some(Arc::new(content));
+        *self.fresh.lock() = None;
         Ok(())
     }
 
@@ -193,6 +230,11 @@ impl Handle {
         self.auto_increment.get_or_init(|| {
             AutoIncrement::open(&self.companions, self.entry.clustered_file(), || self.least_auto_increment())
         })
+    }
+
+    /// Makes the next value of the AUTO_INCREMENT column `next`, or the least that is above all rows.
+    pub fn set_auto_increment(&self, next: u64) -> Result<()> {
+        self.auto_increment().reset(next, self.least_auto_increment())
     }
 
     /// Writes what is kept in memory only: the next AUTO_INCREMENT value, and statistics for the rows that there are.

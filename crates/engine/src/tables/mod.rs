@@ -31,7 +31,7 @@ pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
 pub use fresh::data_and_index_bytes;
 use handle::Handle;
-pub use publish::UnpublishedRows;
+pub use publish::{NewFiles, UnpublishedRows};
 pub use renewal::Renewal;
 pub use set::TableSet;
 pub use storage_error::storage_error;

@@ -106,6 +106,12 @@ pub struct NewFiles<'a> {
 }
 
 impl NewFiles<'_> {
+    /// Takes care of one more file.
+    pub fn with(mut self, file: FileId) -> Self {
+        self.files.push(file);
+        self
+    }
+
     fn keep(mut self) {
         self.files.clear();
     }
@@ -135,6 +141,6 @@ impl UnpublishedRows<'_> {
         if let Some(next) = self.auto_increment {
             AutoIncrement::write(companions, self.files[0], next)?;
         }
-        self.content.write(companions, self.files)
+        self.content.write_all(companions, self.files)
     }
 }

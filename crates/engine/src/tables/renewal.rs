@@ -8,8 +8,11 @@
 use super::{Handle, Tables};
 use crate::metadata_locks::{MetadataLocks, Owner, TableUse, Until};
 use muster_algebra::TableId;
-use muster_storage::mutex::{Condvar, Mutex};
-use muster_types::Result;
+use muster_storage::{
+    TableStatistics, load,
+    mutex::{Condvar, Mutex},
+};
+use muster_types::{Result, distribution::Histogram};
 use std::{
     collections::HashMap,
     sync::{
@@ -17,7 +20,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Time between two looks at the tables.
@@ -38,11 +41,69 @@ impl Tables {
     pub fn analyze(&self, id: TableId) -> Result<()> {
         let handle = self.current().handle(id)?.clone();
         handle.open(self.store())?;
-        if handle.is_behind() {
+        let had_others = handle.import(None);
+        let is_behind = handle.is_behind();
+        if is_behind {
             handle.replace(handle.sample(LEAVES_OF_ANALYZE)?)?;
+        }
+        if had_others || is_behind {
             self.begin_next();
         }
         Ok(())
+    }
+
+    /// Has statistics from elsewhere count in place of tables' own. The caller has locked the tables.
+    pub fn import_statistics(&self, statistics: Vec<(TableId, TableStatistics)>) -> Result<()> {
+        let current = self.current();
+        let handles: Vec<_> =
+            statistics.iter().map(|(id, _)| Ok(current.handle(*id)?.clone())).collect::<Result<_>>()?;
+        for (handle, (_, statistics)) in handles.into_iter().zip(statistics) {
+            handle.import(Some(statistics));
+        }
+        self.begin_next();
+        Ok(())
+    }
+
+    /// Makes histograms of columns, of all rows. The caller has locked the table, so that it keeps its definition.
+    /// `stop` is asked now and then. Errors: reading, writing; interrupted after `stop` has said so.
+    pub fn update_histograms(
+        &self,
+        id: TableId,
+        columns: &[usize],
+        buckets: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let handle = self.current().handle(id)?.clone();
+        let table = handle.open(self.store())?;
+        let known = handle.statistics();
+        let mut made = Vec::with_capacity(columns.len());
+        for column in columns {
+            let distinct = known.columns.get(*column).map_or(0.0, |known| known.distinct);
+            let found = load::histogram(&table, *column, distinct, buckets, stop)?;
+            let updated = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+            made.extend(found.map(|found| (*column, Arc::new(Histogram { updated, ..found }))));
+        }
+        handle.change_distribution(|distribution| distribution.histograms.extend(made))?;
+        self.begin_next();
+        Ok(())
+    }
+
+    /// Removes histograms of columns; returns those that were there. The caller has locked the table.
+    pub fn drop_histograms(&self, id: TableId, columns: &[usize]) -> Result<Vec<usize>> {
+        let handle = self.current().handle(id)?.clone();
+        handle.open(self.store())?;
+        let known = handle.statistics().distribution.clone();
+        let is_there = |column: &usize| known.as_ref().is_some_and(|known| known.histograms.contains_key(column));
+        let dropped: Vec<usize> = columns.iter().copied().filter(is_there).collect();
+        if !dropped.is_empty() {
+            handle.change_distribution(|distribution| {
+                dropped.iter().for_each(|column| {
+                    distribution.histograms.remove(column);
+                })
+            })?;
+            self.begin_next();
+        }
+        Ok(dropped)
     }
 
     /// Returns true if this is the table still, and not one that it was before.

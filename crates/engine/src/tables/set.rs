@@ -109,6 +109,17 @@ impl TableSet {
         Ok(self.handle(id)?.statistics())
     }
 
+    /// Statistics that a file has brought, which count in place of the table's own.
+    pub fn imported_statistics(&self, id: TableId) -> Option<Arc<TableStatistics>> {
+        self.handles.get(&id)?.imported()
+    }
+
+    /// The statistics that the optimizer uses: imported ones, or the table's own.
+    pub fn known_statistics(&self, id: TableId) -> Result<Arc<TableStatistics>> {
+        let handle = self.handle(id)?;
+        Ok(handle.imported().unwrap_or_else(|| handle.statistics()))
+    }
+
     /// The moment that a view must see to read an index ([`Store::moment_of_views`]); 0: all views may.
     pub fn since(&self, id: TableId, index: usize) -> u64 {
         self.handles.get(&id).map_or(0, |handle| handle.since(index))
@@ -122,6 +133,11 @@ impl TableSet {
     /// The next value of a table's AUTO_INCREMENT column.
     pub fn auto_increment(&self, id: TableId) -> Result<&AutoIncrement> {
         Ok(self.handle(id)?.auto_increment())
+    }
+
+    /// Makes the next value of a table's AUTO_INCREMENT column `next`, or the least that is above all rows.
+    pub fn set_auto_increment(&self, id: TableId, next: u64) -> Result<()> {
+        self.handle(id)?.set_auto_increment(next)
     }
 
     /// Share of an index's pages that are in memory now.

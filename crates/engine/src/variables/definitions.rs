@@ -18,6 +18,8 @@ pub enum Kind {
     /// `name=on|off|default,..`; what is not named stays as it is.
     Switch,
     Text,
+    /// Flags of these names, each on or off.
+    Flags(&'static [&'static str]),
     /// A character set, a collation.
     Charset,
     Collation,
@@ -109,6 +111,7 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("error_count", Session, Int(0, U64), "0"),
     rw("event_scheduler", Global, Enum(&["OFF", "ON", "DISABLED"]), "OFF"),
     rw("explain_format", Both, Enum(&["TRADITIONAL", "JSON", "TREE", "DEFAULT"]), "TRADITIONAL"),
+    rw("explain_json_format_version", Both, Int(1, 2), "1"),
     rw("explicit_defaults_for_timestamp", Both, Bool, "ON"),
     rw("foreign_key_checks", Both, Bool, "ON"),
     rw("general_log", Global, Bool, "OFF"),
@@ -187,7 +190,12 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("optimizer_prune_level", Both, Int(0, 1), "1"),
     rw("optimizer_search_depth", Both, Int(0, 62), "62"),
     rw("optimizer_switch", Both, Switch, "default"),
-    rw("optimizer_trace", Both, Text, "enabled=off,one_line=off"),
+    rw("optimizer_trace", Both, Flags(&["enabled", "one_line"]), "enabled=off,one_line=off"),
+    rw("optimizer_trace_features", Both, Flags(&["greedy_search", "range_optimizer", "dynamic_range", "repeated_subselect"]),
+        "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on"),
+    rw("optimizer_trace_limit", Both, Int(0, 2147483647), "1"),
+    rw("optimizer_trace_max_mem_size", Both, Int(0, U32), "1048576"),
+    rw("optimizer_trace_offset", Both, Int(-2147483648, 2147483647), "-1"),
     ro("performance_schema", Global, Bool, "OFF"),
     ro("pid_file", Global, Text, ""),
     rw("plan_cache_size", Global, Int(0, 1048576), "4096"),

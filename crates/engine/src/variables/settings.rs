@@ -1,6 +1,6 @@
 //! What statements ask the variables for each time, worked out once for a set of values.
 
-use super::Variables;
+use super::{Variables, flags};
 use muster_sql::Isolation;
 use muster_types::{SqlModes, Value, temporal::DateModes, time_zone::TimeZone};
 use std::time::Duration;
@@ -36,20 +36,23 @@ pub struct Settings {
     pub auto_increment: (u64, u64),
     /// The number that the next row gets, if `insert_id` says so.
     pub insert_id: Option<u64>,
+    /// `optimizer_trace` has `enabled=on`.
+    pub traces_optimizer: bool,
 }
 
 impl Settings {
     pub fn of(variables: &Variables) -> Settings {
         let modes = SqlModes::from_text(&variables.text("sql_mode")).unwrap_or_default();
+        let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
         Settings {
             modes,
-            time_zone: TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System),
+            time_zone,
             timestamp_micros: match variables.get("timestamp") {
                 Value::Double(seconds) if seconds > 0.0 => Some((seconds * 1e6).round() as i64),
                 _ => None,
             },
             is_strict: modes.is_strict(),
-            date_modes: DateModes::of_sql_mode(&variables.text("sql_mode")),
+            date_modes: DateModes::of_sql_mode(&variables.text("sql_mode")).in_zone(time_zone),
             zero_is_a_value: modes.has(SqlModes::NO_AUTO_VALUE_ON_ZERO),
             isolation: match variables.text("transaction_isolation").as_str() {
                 "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
@@ -68,6 +71,7 @@ impl Settings {
                 variables.unsigned("auto_increment_offset"),
             ),
             insert_id: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
+            traces_optimizer: flags::is_on(&variables.text("optimizer_trace"), "enabled"),
         }
     }
 }
@@ -87,7 +91,9 @@ mod tests {
         variables.put("timestamp", Value::Double(1.5));
         let settings = variables.settings();
         assert!(!settings.is_strict && settings.zero_is_a_value);
-        assert_eq!((before.settings().date_modes, settings.date_modes.bits()), (DateModes::DEFAULT, 0));
+        let in_zone = |modes: DateModes| modes.in_zone(settings.time_zone);
+        assert_eq!(before.settings().date_modes, in_zone(DateModes::DEFAULT));
+        assert_eq!(settings.date_modes, in_zone(DateModes::of_sql_mode("")));
         assert_eq!((settings.isolation, settings.timestamp_micros), (Isolation::ReadCommitted, Some(1_500_000)));
         // The last reader of a set changes it in its place.
         variables.put("read_only", Value::Int(1));

@@ -3,7 +3,7 @@
 use super::{
     Settings,
     definitions::{self, DEFINITIONS, Definition, Kind, Scope},
-    optimizer_switch,
+    flags, optimizer_switch,
 };
 use crate::charset;
 use muster_functions::locale::Locale;
@@ -261,12 +261,7 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
         }
         Kind::Modes => kept(Value::Text(modes(d.name, &value)?.to_string())),
         Kind::Moment => moment(d.name, &value),
-        Kind::Switch => match text {
-            Some(change) => optimizer_switch::changed(&current.text(d.name), &change)
-                .map_err(|wrong| wrong_value(d.name, &Value::Text(wrong)))
-                .and_then(|flags| kept(Value::Text(flags))),
-            None => Err(wrong_value(d.name, &value)),
-        },
+        Kind::Switch | Kind::Flags(_) => kept(changed_flags(d, &value, current)?),
         Kind::Text => kept(Value::Text(text_value(d, value)?)),
         Kind::Charset => kept(character_set(d, &value)?),
         Kind::Collation => match text {
@@ -282,6 +277,17 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             }
         },
     }
+}
+
+/// The value of a variable that is a list of flags, with those changed that the text names.
+fn changed_flags(d: &Definition, value: &Value, current: &Variables) -> Result<Value> {
+    let Value::Text(change) = value else { return Err(wrong_value(d.name, value)) };
+    let (change, before) = (change.trim(), current.text(d.name));
+    let changed = match d.kind {
+        Kind::Flags(names) => flags::changed(names, &before, d.default, change),
+        _ => optimizer_switch::changed(&before, change),
+    };
+    changed.map(Value::Text).map_err(|wrong| wrong_value(d.name, &Value::Text(wrong)))
 }
 
 /// The name of a character set; NULL where that means none.

@@ -29,24 +29,35 @@ pub struct GroupConcat {
     pub bytes_max: usize,
     /// True for byte strings, which may be cut anywhere.
     pub is_binary: bool,
-    /// Equal ones only once.
+    /// Equal ones only once: the one that comes first.
     pub distinct: bool,
+    /// True with ORDER BY: of entries with one key the last to come is the first (MySQL:
+    /// `group_concat_key_cmp_with_order`, which tells each of them from the others).
+    pub is_ordered: bool,
     pub cuts: Cuts,
 }
 
 impl GroupConcat {
-    /// Puts entries in order and drops those that cannot be seen: equal ones, and those behind the cut.
+    /// Drops the entries that cannot be seen: equal ones, and those behind the cut. With an order the others are left
+    /// in the reverse of it, so that those that come later stand in front of them once all are reversed.
     fn prune(&self, entries: &mut Entries) {
-        entries.list.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut seen = HashSet::new();
+        if self.distinct {
+            let mut seen = HashSet::new();
+            entries.list.retain(|entry| seen.insert(entry.equal.clone()));
+        }
+        if self.is_ordered {
+            entries.list.reverse();
+            entries.list.sort_by(|a, b| a.key.cmp(&b.key));
+        }
         let mut joined_bytes = 0;
         entries.list.retain(|entry| {
-            if joined_bytes > self.bytes_max || self.distinct && !seen.insert(entry.equal.clone()) {
-                return false;
-            }
+            let is_seen = joined_bytes <= self.bytes_max;
             joined_bytes += entry.text.len() + if joined_bytes > 0 { self.separator.len() } else { 0 };
-            true
+            is_seen
         });
+        if self.is_ordered {
+            entries.list.reverse();
+        }
         entries.bytes = entries.list.iter().map(ConcatEntry::bytes).sum();
         entries.prune_bytes = 2 * entries.bytes;
     }
@@ -149,6 +160,9 @@ impl Groups {
             return None;
         }
         self.settings.prune(&mut entries);
+        if self.settings.is_ordered {
+            entries.list.reverse();
+        }
         let bytes_max = self.settings.bytes_max;
         let mut joined = Vec::new();
         for (i, entry) in entries.list.iter().enumerate() {
@@ -276,7 +290,8 @@ mod tests {
     use super::*;
 
     fn settings(distinct: bool) -> GroupConcat {
-        GroupConcat { separator: "; ".into(), bytes_max: 1024, is_binary: false, distinct, cuts: Cuts::default() }
+        let (separator, cuts) = ("; ".into(), Cuts::default());
+        GroupConcat { separator, bytes_max: 1024, is_binary: false, distinct, is_ordered: true, cuts }
     }
 
     #[test]
@@ -295,6 +310,26 @@ mod tests {
             assert_eq!(result.as_string_view().iter().collect::<Vec<_>>(), [None, Some(want)]);
         }
         assert!(part(&[5, 0, 0, 0, 1]).is_err());
+    }
+
+    #[test]
+    fn of_equal_keys_the_last_comes_first() {
+        let texts: Vec<String> = (0..2000).map(|i| format!("{:010}", i)).collect();
+        let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values((0..2000).map(|i| [b'0' + (i % 2) as u8])));
+        let column: ArrayRef = Arc::new(StringViewArray::from_iter_values(&texts));
+        let joined = |is_ordered: bool| {
+            let settings = GroupConcat { bytes_max: 1 << 20, is_ordered, ..settings(false) };
+            let mut groups = Groups::new(settings);
+            groups.update_batch(&[column.clone(), keys.clone()], &[0; 2000], None, 1).unwrap();
+            // Pruned on the way, too.
+            groups.settings.prune(&mut groups.entries[0]);
+            groups.update_batch(&[column.slice(0, 2), keys.slice(0, 2)], &[0, 0], None, 1).unwrap();
+            groups.evaluate(EmitTo::All).unwrap().as_string_view().value(0).to_string()
+        };
+        let ordered = joined(true);
+        assert!(ordered.starts_with("0000000000; 0000001998; 0000001996; "), "{ordered:.60}");
+        assert!(ordered.contains("; 0000000002; 0000000000; 0000000001; 0000001999; 0000001997; "));
+        assert!(joined(false).starts_with("0000000000; 0000000001; 0000000002; "));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     kernel::{Kernel, KernelExpr},
     numbers::{Rescale, RescaleToCompare},
     temporal::{DateTimeToDate, DateToDateTime},
+    to_text::text_cast,
 };
 use crate::arrow_value::arrow_type;
 use arrow_array::{Array, ArrayRef, Float64Array, builder::StringViewBuilder, cast::AsArray, types::*};
@@ -133,7 +134,7 @@ pub fn fast_cast(
         };
     }
     match (from, to) {
-        (from, to) if keeps_values(from, to) => Some(arg.clone()),
+        _ if keeps_values(from, to) => Some(arg.clone()),
         (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
             declared_cast(arg, from, to, nullable)
         }
@@ -149,9 +150,7 @@ pub fn fast_cast(
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) if widens(a, ua, b, ub) => {
             kernel!(ArrowCast { result: result.clone() })
         }
-        (SqlType::Int { unsigned: false, .. }, SqlType::Int { width: IntWidth::Big, unsigned: true }) => {
-            kernel!(UnsignedBits)
-        }
+        (SqlType::Int { unsigned: false, .. }, SqlType::BIGINT_UNSIGNED) => kernel!(UnsignedBits),
         (SqlType::Int { .. }, SqlType::Decimal { precision, scale })
             if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) =>
         {
@@ -175,14 +174,14 @@ pub fn fast_cast(
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
         (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
         (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::Date) => kernel!(DateTimeToDate),
-        _ => None,
+        _ => text_cast(arg, from, to, nullable),
     }
 }
 
-/// Returns true if values of one type are values of the other one as they are.
+/// Returns true if all values of the one type are values of the other.
 fn keeps_values(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
-        (a, b) if a == b => true,
+        _ if from == to => true,
         (SqlType::Text { length: a, collation: from, .. }, SqlType::Text { length: b, kind, collation: to }) => {
             (a <= b || matches!(kind, TextKind::LongText)) && to.character_set().contains(from.character_set())
         }

@@ -10,6 +10,7 @@
 //!   columnwise/    functions over whole columns, where the values allow it
 //!   codes.rs       texts that come as codes
 //!   subexpressions.rs  what expressions have in common, computed once
+//!   to_text.rs     numbers, dates and times as texts
 //!   row_key.rs     several values as one
 //!   row_values.rs  values of single rows, in and out of columns
 //!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
@@ -40,6 +41,7 @@ pub mod subexpressions;
 pub mod temporal;
 pub mod text;
 pub mod text_memory;
+pub mod to_text;
 
 pub use compile::Compiler;
 pub use scope::Scope;

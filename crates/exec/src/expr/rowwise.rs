@@ -69,7 +69,7 @@ impl RowWise {
         let mut results = Results::new(self.result, rows.len().min(bytes_max));
         let (mut bytes, mut reserved) = (0, 0);
         // This memory holds a row while it is computed.
-        let inside = RefCell::new(memory.new_empty());
+        let (inside, is_used) = (RefCell::new(memory.new_empty()), Cell::new(false));
         let current = Cell::new(rows.start);
         let value_of = |id: ColId| args.get(id.0 as usize).and_then(|arg| value_at(arg.as_ref(), current.get()).ok());
         let fill_from = |id: ColId, place: &mut Value| match args.get(id.0 as usize) {
@@ -83,7 +83,10 @@ impl RowWise {
             parameters: &[],
             warn: &mut |w: CastWarning| self.warnings.push(w.code, w.message),
             text_bytes_max: self.texts.text_bytes_max,
-            reserve: &mut |bytes| self.texts.reserve(&inside.borrow(), bytes),
+            reserve: &mut |bytes| {
+                is_used.set(true);
+                self.texts.reserve(&inside.borrow(), bytes)
+            },
             last_insert_id: Some(&mut |id| (self.said_insert_id)(id)),
             states: Some(&self.states),
         };
@@ -93,7 +96,9 @@ impl RowWise {
             let result = prepared.value(&mut evaluator, &fill_from);
             let result = result.unwrap_or_else(|| Err(SqlError::unsupported(format!("{:?}", self.expr))));
             let result = result.map_err(external)?;
-            inside.borrow_mut().free();
+            if is_used.replace(false) {
+                inside.borrow_mut().free();
+            }
             bytes += match &result {
                 Value::Text(text) => text.len(),
                 Value::Bytes(bytes) => bytes.len(),

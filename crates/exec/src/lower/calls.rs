@@ -169,8 +169,8 @@ impl Lowerer<'_> {
             values.push(KernelExpr::build(kernel, equal, DataType::BinaryView, false));
         }
         let cuts = Cuts::new(self.context.warnings.clone());
-        let (separator, distinct) = (separator.clone(), call.distinct);
-        let settings = GroupConcat { separator, bytes_max: *bytes_max, is_binary, distinct, cuts };
+        let (separator, distinct, is_ordered) = (separator.clone(), call.distinct, !order.is_empty());
+        let settings = GroupConcat { separator, bytes_max: *bytes_max, is_binary, distinct, is_ordered, cuts };
         Ok(parts.add(Kind::GroupConcat(settings), values))
     }
 

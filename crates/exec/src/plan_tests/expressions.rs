@@ -6,7 +6,7 @@ use muster_eval::Evaluator;
 use muster_types::{Decimal, ErrorCode, IntWidth};
 use proptest::prelude::*;
 
-const DEC: SqlType = SqlType::Decimal { precision: 12, scale: 2 };
+pub(super) const DEC: SqlType = SqlType::Decimal { precision: 12, scale: 2 };
 const SMALL: SqlType = SqlType::Int { width: IntWidth::Small, unsigned: false };
 
 /// Columns 0.. of the random rows.
@@ -25,7 +25,7 @@ fn value_of(ty: usize) -> BoxedStrategy<Value> {
     prop_oneof![1 => Just(Value::Null), 5 => value].boxed()
 }
 
-fn leaf(ty: usize) -> BoxedStrategy<Expr> {
+pub(super) fn leaf(ty: usize) -> BoxedStrategy<Expr> {
     prop_oneof![Just(Expr::Column(ColId(ty as u32))), value_of(ty).prop_map(move |v| Expr::literal(v, TYPES[ty])),]
         .boxed()
 }
@@ -141,71 +141,7 @@ fn function() -> BoxedStrategy<Expr> {
         }),
         leaf(2).prop_map(|e| Expr::Negate { arg: Box::new(e), ty: DEC }),
         cast(),
-        over_columns(),
-    ]
-    .boxed()
-}
-
-/// A call that has a function over columns.
-fn over_columns() -> BoxedStrategy<Expr> {
-    use ScalarFunction::*;
-    let call = |function, args, ty| Expr::Call { function, args, ty };
-    let constant = |text: &str| Expr::literal(Value::Text(text.into()), TEXT);
-    let some_text = prop::sample::select(vec!["", "a", "A", "b%", "é", "x"]);
-    let of_text = prop::sample::select(vec![
-        (Length, INT),
-        (CharLength, INT),
-        (Ascii, INT),
-        (Upper, TEXT),
-        (Lower, TEXT),
-        (Reverse, TEXT),
-        (Trim, TEXT),
-        (LTrim, TEXT),
-    ]);
-    let of_two_texts = prop::sample::select(vec![(Trim, TEXT), (RTrim, TEXT), (LTrim, TEXT)]);
-    let of_double = prop::sample::select(vec![Sqrt, Exp, Ln, Log2, Log10, Sin, Cos, Tan, Abs, Ceil, Floor, Round]);
-    let of_date = prop::sample::select(vec![DayOfWeek, Weekday, DayOfYear, Extract(IntervalUnit::YearMonth)]);
-    let to_digits = prop::sample::select(vec![Round, Truncate]);
-    let of_exact = prop::sample::select(vec![Abs, Sign, Ceil, Floor]);
-    let exact_type = |function, ty: usize| match (function, ty) {
-        (Abs, 2) => DEC,
-        _ => INT,
-    };
-    prop_oneof![
-        (of_text, leaf(5)).prop_map(move |((f, ty), e)| call(f, vec![e], ty)),
-        (of_two_texts, leaf(5), some_text.clone()).prop_map(move |((f, ty), e, t)| call(f, vec![e, constant(t)], ty)),
-        (any::<bool>(), leaf(5), -1i64..4)
-            .prop_map(move |(left, e, n)| { call(if left { Left } else { Right }, vec![e, Expr::int(n)], TEXT) }),
-        (leaf(5), some_text.clone(), some_text.clone()).prop_map(move |(e, from, to)| call(
-            Replace,
-            vec![e, constant(from), constant(to)],
-            TEXT
-        )),
-        (leaf(5), leaf(0), some_text.clone()).prop_map(move |(a, n, t)| call(Concat, vec![a, constant(t), n], TEXT)),
-        (leaf(5), leaf(1), leaf(5)).prop_map(move |(a, n, b)| call(ConcatWs, vec![constant("-"), a, n, b], TEXT)),
-        (some_text, leaf(5), prop::option::of(-1i64..4)).prop_map(move |(t, e, from)| {
-            call(Locate, [constant(t), e].into_iter().chain(from.map(Expr::int)).collect(), INT)
-        }),
-        (of_double, leaf(3)).prop_map(move |(f, e)| call(f, vec![e], SqlType::Double)),
-        (leaf(3), leaf(3)).prop_map(move |(a, b)| call(Pow, vec![a, b], SqlType::Double)),
-        (to_digits.clone(), leaf(3), 0i64..4).prop_map(move |(f, e, n)| call(
-            f,
-            vec![e, Expr::int(n)],
-            SqlType::Double
-        )),
-        (to_digits, leaf(2), 0u8..3).prop_map(move |(f, e, n)| {
-            call(f, vec![e, Expr::int(n.into())], SqlType::Decimal { precision: 12, scale: n })
-        }),
-        (of_exact, 0usize..3)
-            .prop_flat_map(move |(f, ty)| { leaf(ty).prop_map(move |e| call(f, vec![e], exact_type(f, ty))) }),
-        (of_date, leaf(4)).prop_map(move |(f, e)| call(f, vec![e], INT)),
-        (any::<bool>(), leaf(4), 0i64..9).prop_map(move |(week, e, mode)| call(
-            if week { Week } else { YearWeek },
-            vec![e, Expr::int(mode)],
-            INT
-        )),
-        (leaf(4), leaf(4)).prop_map(move |(a, b)| call(DateDiff, vec![a, b], INT)),
-        leaf(4).prop_map(move |e| call(LastDay, vec![e], SqlType::Date)),
+        super::columnwise::over_columns(),
     ]
     .boxed()
 }

@@ -1,6 +1,7 @@
 //! Plans built by hand, run, and compared with rows that were worked out by hand or by a slower way.
 
 mod aggregates;
+mod columnwise;
 mod early_stop;
 mod expressions;
 mod joins;

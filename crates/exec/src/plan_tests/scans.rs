@@ -68,18 +68,15 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
     drop((table, store));
     let store = open();
     let table = store.open_table(schema.clone(), files, TableStatistics::default()).unwrap();
-    let columns = ["id", "n", "c"].iter().zip(&schema.columns).map(|(name, c)| ColumnDef {
-        name: name.to_string(),
-        ty: c.ty,
-        nullable: c.nullable,
-        default: None,
-        auto_increment: false,
-        display_width: None,
-        digits: None,
-        comment: String::new(),
-    });
-    let index =
-        |i: &IndexSchema| IndexDef { id: i.id, name: format!("i{}", i.id), parts: i.parts.clone(), unique: i.unique };
+    let columns =
+        ["id", "n", "c"].iter().zip(&schema.columns).map(|(name, c)| ColumnDef::plain(*name, c.ty, c.nullable));
+    let index = |i: &IndexSchema| IndexDef {
+        id: i.id,
+        name: format!("i{}", i.id),
+        parts: i.parts.clone(),
+        unique: i.unique,
+        invisible: false,
+    };
     let def = TableDef {
         id: TableId(1),
         database: "d".into(),
@@ -88,6 +85,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
         indexes: schema.indexes.iter().map(index).collect(),
         collation: Collation::DEFAULT,
         comment: String::new(),
+        checks: Vec::new(),
     };
     Stored { table, store, def: Arc::new(def), io, _directory: directory }
 }

@@ -19,10 +19,10 @@ pub fn sha1(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// `SHA2(text, bits)`: 0 stands for 256 bits. NULL with warning 1583 for other numbers than those of the standard.
 pub fn sha2(call: &mut Call, args: &[Value]) -> Result<Value> {
-    if args[0].is_null() {
+    let bits = if args[1].is_null() { -1 } else { int(args, 1) };
+    if args[0].is_null() && matches!(bits, 0 | 224 | 256 | 384 | 512) {
         return Ok(Value::Null);
     }
-    let bits = if args[1].is_null() { -1 } else { int(args, 1) };
     let bytes = bytes_in_charset(call, args, 0);
     Ok(match bits {
         224 => digits(&sha2::Sha224::digest(bytes)),

@@ -12,12 +12,12 @@ mod digits;
 
 use crate::{
     ArgumentType, Function, ResultType,
-    Takes::{AsIs, Bytes, Int, Text},
+    Takes::{Bytes, Int, Text, Whole},
     Typing, result,
 };
 
 pub const FUNCTIONS: &[Function] = &[
-    Function::new("HEX", &[AsIs], hexadecimal, digits::hex).null_of_null(),
+    Function::new("HEX", &[Whole], hexadecimal, digits::hex).null_of_null(),
     Function::new("UNHEX", &[Bytes], half, digits::unhex),
     Function::new("TO_BASE64", &[Bytes], base64_digits, digits::to_base64).null_of_null(),
     Function::new("FROM_BASE64", &[Text], three_quarters, digits::from_base64),

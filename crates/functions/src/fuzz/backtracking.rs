@@ -40,13 +40,8 @@ impl Pattern {
                 let characters = (0..=choices.below(2)).map(|_| choices.one_of(CHARACTERS)).collect();
                 Pattern::Class(characters, choices.below(3) == 0)
             }
-            4 => {
-                if choices.one_of(&[true, false]) {
-                    Pattern::Start
-                } else {
-                    Pattern::End
-                }
-            }
+            4 if choices.one_of(&[true, false]) => Pattern::Start,
+            4 => Pattern::End,
             5 => {
                 Pattern::Sequence((0..=choices.below(3)).map(|_| Pattern::chosen(choices, depth - 1, groups)).collect())
             }

@@ -18,9 +18,9 @@ const FILES: &[SessionValue] = &[
 ];
 
 pub const FUNCTIONS: &[Function] = &[
-    Function::new("FORMAT_BYTES", &[Double], |_| ResultType::ConnectionText(11), amounts::format_bytes),
-    Function::new("FORMAT_PICO_TIME", &[Double], |_| ResultType::ConnectionText(11), amounts::format_pico_time),
-    Function::new("ICU_VERSION", &[], |_| ResultType::ConnectionText(4), icu_version).never_null(),
+    Function::new("FORMAT_BYTES", &[Double], |_| ResultType::SystemText(11), amounts::format_bytes),
+    Function::new("FORMAT_PICO_TIME", &[Double], |_| ResultType::SystemText(11), amounts::format_pico_time),
+    Function::new("ICU_VERSION", &[], |_| ResultType::SystemText(4), icu_version).never_null(),
     Function::new("LOAD_FILE", &[Text], |_| ResultType::Bytes(u32::MAX.into()), files::load_file)
         .volatile()
         .asks(FILES),

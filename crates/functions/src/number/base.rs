@@ -2,6 +2,7 @@
 
 use crate::{Call, ResultType, Typing, call::int};
 use muster_types::{ErrorCode, Result, Value};
+use std::borrow::Cow;
 
 /// A sign and the digits of 64 bits in base 2.
 const LENGTH: u64 = 65;
@@ -28,7 +29,12 @@ fn converted(call: &mut Call, args: &[Value], from: i64, to: i64) -> Result<Valu
     if !bases.contains(&from.unsigned_abs()) || !bases.contains(&to.unsigned_abs()) {
         return Ok(Value::Null);
     }
-    let text = call.text(args, 0).unwrap_or_default();
+    let text = match &args[0] {
+        // A number that is written and read in base 10 is that of its 64 bits.
+        Value::Int(number) if from == 10 && *number >= 0 => return Ok(in_base(*number as u64, to)),
+        Value::Text(text) => Cow::Borrowed(text.as_str()),
+        _ => Cow::Owned(call.text(args, 0).unwrap_or_default()),
+    };
     if text.is_empty() {
         return Ok(Value::Null);
     }
@@ -36,11 +42,16 @@ fn converted(call: &mut Call, args: &[Value], from: i64, to: i64) -> Result<Valu
     if !is_whole {
         call.warn(ErrorCode::TruncatedWrongValue, format!("Truncated incorrect DECIMAL value: '{text}'"));
     }
+    Ok(in_base(bits, to))
+}
+
+/// The digits of 64 bits, which a negative base takes for a signed number.
+fn in_base(bits: u64, to: i64) -> Value {
     let base = to.unsigned_abs();
-    Ok(Value::Text(match to {
+    Value::Text(match to {
         ..0 if (bits as i64) < 0 => format!("-{}", written((bits as i64).unsigned_abs(), base)),
         _ => written(bits, base),
-    }))
+    })
 }
 
 /// The 64 bits of the number that a text begins with; false if there are no digits or it is too large.
@@ -71,12 +82,18 @@ fn bits(text: &str, base: u32, is_signed: bool) -> (u64, bool) {
 }
 
 fn written(mut number: u64, base: u64) -> String {
-    let mut digits = Vec::new();
+    const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    // As many as 64 bits have in base 2.
+    let (mut digits, mut start) = ([0; 64], 64);
     loop {
-        digits.push(char::from_digit((number % base) as u32, base as u32).unwrap_or('0').to_ascii_uppercase());
-        number /= base;
+        start -= 1;
+        digits[start] = match base {
+            2 => b'0' + (number & 1) as u8,
+            _ => DIGITS[(number % base) as usize],
+        };
+        number = if base == 2 { number >> 1 } else { number / base };
         if number == 0 {
-            return digits.iter().rev().collect();
+            return String::from_utf8_lossy(&digits[start..]).into_owned();
         }
     }
 }

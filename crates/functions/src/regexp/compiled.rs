@@ -34,6 +34,12 @@ impl Pattern {
     /// The compiled pattern; the thread compiles it once as long as it has no more than a few in use. Errors: MySQL's.
     pub fn of(text: &str, modes: Modes) -> Result<Rc<Pattern>> {
         LATEST.with_borrow_mut(|latest| {
+            if let Some(((t, m), pattern)) = latest.last()
+                && t == text
+                && *m == modes
+            {
+                return Ok(pattern.clone());
+            }
             if let Some(i) = latest.iter().rposition(|((t, m), _)| t == text && *m == modes) {
                 let remembered = latest.remove(i);
                 let pattern = remembered.1.clone();

@@ -17,6 +17,7 @@ const OPTION_BYTES_MAX: usize = 255;
 
 pub fn encrypt(call: &mut Call, args: &[Value]) -> Result<Value> {
     let Some((mode, key, initial_vector)) = keyed(call, args)? else { return Ok(Value::Null) };
+    warn_of_key(call, args, mode);
     let text = bytes_in_charset(call, args, 0).into_owned();
     if !call.has_room(text.len() + BLOCK_BYTES)? {
         return Ok(Value::Null);
@@ -27,7 +28,23 @@ pub fn encrypt(call: &mut Call, args: &[Value]) -> Result<Value> {
 pub fn decrypt(call: &mut Call, args: &[Value]) -> Result<Value> {
     let Some((mode, key, initial_vector)) = keyed(call, args)? else { return Ok(Value::Null) };
     let text = bytes_in_charset(call, args, 0);
-    Ok(mode.decrypt(&key, initial_vector, &text).map_or(Value::Null, Value::Bytes))
+    let decrypted = mode.decrypt(&key, initial_vector, &text);
+    if decrypted.is_some() {
+        warn_of_key(call, args, mode);
+    }
+    Ok(decrypted.map_or(Value::Null, Value::Bytes))
+}
+
+/// Warning 3237 for a key that is longer than the mode takes and is not derived.
+fn warn_of_key(call: &mut Call, args: &[Value], mode: BlockMode) {
+    let key_bytes = mode.key_bytes();
+    if args.len() <= 3 && bytes_in_charset(call, args, 1).len() > key_bytes {
+        let message = format!(
+            "AES key size should be {key_bytes} bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, \
+             please provide exact AES key size or use KDF methods for better security."
+        );
+        call.warn(ErrorCode::AesKeySize, message);
+    }
 }
 
 /// The mode, the key and the initial vector of a call; `None` if its text or its key is NULL.
@@ -46,7 +63,7 @@ fn keyed(call: &mut Call, args: &[Value]) -> Result<Option<(BlockMode, Vec<u8>, 
     let password = bytes_in_charset(call, args, 1).into_owned();
     let key = match options.split_first() {
         Some((method, options)) => derived(method, options, &password, mode.key_bytes())?,
-        None => folded(call, &password, mode.key_bytes()),
+        None => folded(&password, mode.key_bytes()),
     };
     let mut vector = [0; BLOCK_BYTES];
     if needs_vector {
@@ -106,14 +123,7 @@ fn leading_number(text: &[u8]) -> u32 {
 }
 
 /// A key of a password that is used as it is: longer ones are folded. Warning 3237 for these.
-fn folded(call: &mut Call, password: &[u8], key_bytes: usize) -> Vec<u8> {
-    if password.len() > key_bytes {
-        let message = format!(
-            "AES key size should be {key_bytes} bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, \
-             please provide exact AES key size or use KDF methods for better security."
-        );
-        call.warn(ErrorCode::AesKeySize, message);
-    }
+fn folded(password: &[u8], key_bytes: usize) -> Vec<u8> {
     let mut key = vec![0; key_bytes];
     password.iter().enumerate().for_each(|(i, byte)| key[i % key_bytes] ^= byte);
     key

@@ -38,7 +38,7 @@ pub const FUNCTIONS: &[Function] = &[
         .takes_null()
         .asks(MODE),
     Function::new("RANDOM_BYTES", &[Int], |_| ResultType::Bytes(1024), random_bytes::random_bytes).volatile(),
-    Function::new("UUID", &[], |_| ResultType::ConnectionText(36), uuid::uuid).volatile(),
+    Function::new("UUID", &[], |_| ResultType::SystemText(36), uuid::uuid).volatile(),
     Function::new("UUID_SHORT", &[], result::bigint_unsigned, uuid::uuid_short).volatile().never_null().asks(SERVER),
     Function::new("UUID_TO_BIN", &[Text, AsIs], |_| ResultType::Bytes(16), uuid::uuid_to_bin).optional(1).takes_null(),
     Function::new("BIN_TO_UUID", &[Bytes, AsIs], |_| ResultType::ConnectionText(36), uuid::bin_to_uuid)

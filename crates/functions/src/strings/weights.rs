@@ -2,7 +2,10 @@
 
 use super::characters::Characters;
 use crate::Call;
-use muster_types::{Collation, ErrorCode, Result, SqlType, Value, charset};
+use muster_types::{
+    Collation, ErrorCode, Result, SqlType, Value, charset,
+    temporal::{MICROS_PER_SECOND, datetime_parts},
+};
 
 /// The bytes of an integer, a date or a time, which compare as these do. NULL for other numbers, as in MySQL.
 fn number_weights(value: &Value) -> Option<u64> {
@@ -11,8 +14,28 @@ fn number_weights(value: &Value) -> Option<u64> {
         Value::Bool(b) => SIGN + u64::from(*b),
         Value::Int(n) => *n as u64 ^ SIGN,
         Value::UInt(n) => *n,
+        Value::Date(date) => packed_date(*date, 0) ^ SIGN,
+        Value::DateTime(datetime) => {
+            let (date, clock) = datetime_parts(*datetime);
+            packed_date(date, clock) ^ SIGN
+        }
+        Value::Time(time) if *time < 0 => packed_clock(-time).wrapping_neg() ^ SIGN,
+        Value::Time(time) => packed_clock(*time) ^ SIGN,
         _ => return None,
     })
+}
+
+/// A date and a time of day as MySQL packs them (`TIME_to_longlong_datetime_packed`).
+fn packed_date(date: i32, clock: i64) -> u64 {
+    // The code of a date has the same fields.
+    ((date as u64) << 41) + packed_clock(clock)
+}
+
+/// Hours, minutes and seconds in 12, 6 and 6 bits, in front of 24 bits of microseconds.
+fn packed_clock(micros: i64) -> u64 {
+    let (seconds, micros) = ((micros / MICROS_PER_SECOND) as u64, (micros % MICROS_PER_SECOND) as u64);
+    let clock = ((seconds / 3600) << 12) | ((seconds / 60 % 60) << 6) | (seconds % 60);
+    (clock << 24) | micros
 }
 
 /// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`; the parser gives the words as arguments.

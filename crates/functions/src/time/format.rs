@@ -2,7 +2,7 @@
 
 use super::{
     read::{self, day_number},
-    week::{WeekMode, week, weekday},
+    week::{WeekMode, week_of_date, weekday},
 };
 use crate::{Call, ResultType, Typing, locale::Locale};
 use muster_types::{
@@ -158,19 +158,25 @@ impl Written<'_> {
             }
             'S' | 's' => push_digits(out, s, 2),
             'T' => clock_of(h, out),
-            'U' => push_digits(out, week(self.days()?, WeekMode::SUNDAY).1, 2),
-            'u' => push_digits(out, week(self.days()?, WeekMode::MONDAY).1, 2),
-            'V' => push_digits(out, week(self.days()?, WeekMode::SUNDAY_YEAR).1, 2),
-            'v' => push_digits(out, week(self.days()?, WeekMode::ISO).1, 2),
+            'U' => push_digits(out, self.week(WeekMode::SUNDAY)?.1, 2),
+            'u' => push_digits(out, self.week(WeekMode::MONDAY)?.1, 2),
+            'V' => push_digits(out, self.week(WeekMode::SUNDAY_YEAR)?.1, 2),
+            'v' => push_digits(out, self.week(WeekMode::ISO)?.1, 2),
             'W' => out.push_str(self.locale.days[weekday(self.days()?) as usize]),
             'w' => push_digits(out, (weekday(self.days()?) + 1) % 7, 1),
-            'X' => push_digits(out, week(self.days()?, WeekMode::SUNDAY_YEAR).0, 4),
-            'x' => push_digits(out, week(self.days()?, WeekMode::ISO).0, 4),
+            'X' => push_digits(out, self.week(WeekMode::SUNDAY_YEAR)?.0, 4),
+            'x' => push_digits(out, self.week(WeekMode::ISO)?.0, 4),
             'Y' => push_digits(out, year, 4),
             'y' => push_digits(out, year % 100, 2),
             other => out.push(other),
         }
         Some(())
+    }
+
+    /// The year and the week; `None` of a TIME and of a date without year and month.
+    fn week(&self, mode: WeekMode) -> Option<(u32, u32)> {
+        let Moment { year, month, day, .. } = self.moment;
+        self.days().map(|_| week_of_date(year, month, day, mode))
     }
 
     /// The day; `None` of a TIME and of a date without year and month.

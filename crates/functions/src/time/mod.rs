@@ -57,7 +57,7 @@ const UNITS: &[&str] = &[
 
 pub const FUNCTIONS: &[Function] = &[
     Function::new("DATE_FORMAT", &[Moment, Text], format::returns, format::date_format).asks(&[DateModes, TIME_NAMES]),
-    Function::new("TIME_FORMAT", &[Temporal, Text], format::returns, format::time_format),
+    Function::new("TIME_FORMAT", &[Temporal, Text], format::returns, format::time_format).asks(&[DateModes]),
     Function::new("DAYNAME", &[Moment], names::returns_day, names::day_name).asks(&[DateModes, TIME_NAMES]),
     Function::new("MONTHNAME", &[Moment], names::returns_month, names::month_name).asks(&[DateModes, TIME_NAMES]),
     Function::new(
@@ -82,7 +82,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("FROM_DAYS", &[Int], result::date, make::from_days),
     Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days).asks(&[DateModes]),
     Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds).asks(&[DateModes]),
-    Function::new("TIME_TO_SEC", &[Temporal], result::bigint, count::time_to_sec),
+    Function::new("TIME_TO_SEC", &[Temporal], result::bigint, count::time_to_sec).asks(&[DateModes]),
     Function::new("PERIOD_ADD", &[Int, Int], result::bigint, period::period_add).null_of_null(),
     Function::new("PERIOD_DIFF", &[Int, Int], result::bigint, period::period_diff).null_of_null(),
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)

@@ -7,7 +7,8 @@ use muster_types::{ErrorCode, Result, SqlError, Value};
 /// Months since the year 0. Error 1210 for what is no month.
 fn months(call: &Call, period: i64) -> Result<u64> {
     let (year, month) = (period / 100, period % 100);
-    if period <= 0 || !(1..=12).contains(&month) {
+    // An unsigned number that is none of BIGINT is the largest of these here, a negative one in MySQL.
+    if period <= 0 || period == i64::MAX || !(1..=12).contains(&month) {
         let message = format!("Incorrect arguments to {}", call.name);
         return Err(SqlError::new(ErrorCode::WrongArguments, message));
     }

@@ -6,6 +6,7 @@ use muster_types::{
     cast::{self, MomentRead},
     temporal::{self, Days, MICROS_PER_DAY, Moment, ZERO_DATE},
 };
+use std::cell::RefCell;
 
 /// Day numbers up to this one are of the year 0, which MySQL makes its zero date.
 const YEAR_ZERO_LAST: i64 = 365;
@@ -76,8 +77,38 @@ pub fn whole_moment(call: &mut Call, value: &Value) -> Option<Moment> {
     cast::read_moment(value, MomentRead::Day, modes, call.warnings).map(|(moment, _)| moment)
 }
 
+thread_local! {
+    /// The text that was read last as a TIME without a warning, which is no datetime: often a constant.
+    static LAST_TIME: RefCell<(String, i64)> = const { RefCell::new((String::new(), 0)) };
+}
+
+/// The TIME that was read last, if it was that of the same text. The modes of dates do not matter to it.
+fn time_read_last(text: &str) -> Option<i64> {
+    LAST_TIME.with_borrow(|(last, time)| (!text.is_empty() && last == text).then_some(*time))
+}
+
 /// A TIME in microseconds, with the warnings of a cast.
 pub fn time(call: &mut Call, value: &Value) -> Option<i64> {
+    if let Value::Text(text) = value {
+        if let Some(time) = time_read_last(text) {
+            return Some(time);
+        }
+        let (read, warnings) = cast::cast_dated(value, SqlType::Time { fsp: 6 }, call.date_modes());
+        if let Value::Time(time) = read
+            && warnings.is_empty()
+            && temporal::read_time(text).is_some_and(|read| !read.is_datetime())
+        {
+            LAST_TIME.with_borrow_mut(|last| {
+                last.0.clone_from(text);
+                last.1 = time;
+            });
+        }
+        warnings.into_iter().for_each(|w| (call.warnings)(w));
+        return match read {
+            Value::Time(time) => Some(time),
+            _ => None,
+        };
+    }
     match call.cast(value, SqlType::Time { fsp: 6 }) {
         Value::Time(t) => Some(t),
         _ => None,
@@ -88,9 +119,14 @@ pub fn time(call: &mut Call, value: &Value) -> Option<i64> {
 pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
     /// Numbers from this one on are datetimes where a TIME is wanted.
     const DATETIME_NUMBER_MIN: f64 = 1e10;
+    if let Value::Text(text) = value
+        && let Some(time) = time_read_last(text)
+    {
+        return Some(TimeOrMoment::Time(time));
+    }
     let is_moment = match value {
         Value::Date(_) | Value::DateTime(_) => true,
-        Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime),
+        Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime()),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
             cast::to_double(value).0.abs() >= DATETIME_NUMBER_MIN
         }

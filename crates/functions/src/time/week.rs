@@ -1,6 +1,7 @@
 //! Days of weeks and years, and the numbering of weeks.
 
-use muster_types::temporal::Days;
+use super::read::day_number;
+use muster_types::temporal::{Days, is_leap_year};
 
 pub(super) const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -64,9 +65,59 @@ pub fn week(day: Days, mode: WeekMode) -> (i32, u32) {
     }
 }
 
+/// The year and the week of a date, whose month and day may be zero, as MySQL counts them (`calc_week`): what comes out
+/// below zero is as large as 32 bits can be.
+pub fn week_of_date(year: i32, month: u32, day: u32, mode: WeekMode) -> (u32, u32) {
+    // Numbers of days as unsigned integers of 32 bits.
+    let number = |year: u32, month: u32, day: u32| day_number(year as i32, month, day) as u32;
+    let days_of = |year: u32| 365 + u32::from(is_leap_year(year as i32));
+    let mut year = year as u32;
+    let (days, mut first) = (number(year, month, day), number(year, 1, 1));
+    let mut weekday = (first + 5 + u32::from(!mode.monday_first)) % 7;
+    let starts_late = |weekday: u32| if mode.four_days { weekday >= 4 } else { weekday != 0 };
+    let mut by_week_year = mode.by_week_year;
+    if month == 1 && day <= 7 - weekday {
+        if !by_week_year && starts_late(weekday) {
+            return (year, 0);
+        }
+        by_week_year = true;
+        year = year.wrapping_sub(1);
+        let before = days_of(year);
+        first = first.wrapping_sub(before);
+        weekday = (weekday + 53 * 7 - before) % 7;
+    }
+    let begin = if starts_late(weekday) { first.wrapping_add(7 - weekday) } else { first.wrapping_sub(weekday) };
+    let days = days.wrapping_sub(begin);
+    if by_week_year && days >= 52 * 7 {
+        let weekday = (weekday + days_of(year)) % 7;
+        if !starts_late(weekday) {
+            return (year.wrapping_add(1), 1);
+        }
+    }
+    (year, days / 7 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weeks_of_dates_are_those_of_days() {
+        for day in (0..40_000).map(|day| Days(day * 17 - 300_000)) {
+            let (year, month, of_month) = day.civil();
+            for mode in [WeekMode::SUNDAY, WeekMode::MONDAY, WeekMode::SUNDAY_YEAR, WeekMode::ISO] {
+                let (of_year, number) = week(day, mode);
+                assert_eq!(
+                    week_of_date(year, month, of_month, mode),
+                    (of_year as u32, number),
+                    "{year}-{month}-{of_month}"
+                );
+            }
+        }
+        assert_eq!(week_of_date(2001, 2, 0, WeekMode::SUNDAY), (2001, 4));
+        assert_eq!(week_of_date(2001, 0, 0, WeekMode::SUNDAY), (2001, 613_566_752));
+        assert_eq!(week_of_date(0, 1, 1, WeekMode::ISO), (u32::MAX, 52));
+    }
     use muster_types::temporal::parse_date;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::forced::Forced;
 use crate::runner::{rows_of, text_of};
-use muster_engine::{Session, types::Result};
+use muster_engine::{Session, session::Level, types::Result};
 use std::collections::HashSet;
 
 /// A plan that is run.
@@ -58,7 +58,8 @@ pub async fn find(session: &mut Session, sql: &str, candidates: &[Forced], max: 
             found.not_followed.push(candidate.hints.join(" "));
             continue;
         };
-        let warned = !session.warnings().is_empty();
+        // The rewritten query is a note.
+        let warned = session.diagnostics().iter().any(|(level, _)| *level != Level::Note);
         let tables = match candidate.asks_for_tables() {
             true => tables(session, &plan.text).await?,
             false => Vec::new(),

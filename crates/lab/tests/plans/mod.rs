@@ -76,6 +76,8 @@ pub async fn write_statistics(session: &mut Session, workload: Workload, scale: 
             let statistics = known.column(table, position).expect("columns have statistics");
             text += &column_line(table, position, &statistics);
         }
+        let sample = known.sample(table).expect("a load keeps a sample");
+        writeln!(text, "sample\t{}", serde_json::to_string(&*sample).expect("plain data")).expect("texts grow");
         for (position, index) in table.indexes.iter().enumerate() {
             let statistics = known.index(table, position).expect("indexes have statistics");
             write!(text, "index\t{}\t{}\t{}", index.name, statistics.leaf_pages, statistics.height)
@@ -94,7 +96,7 @@ pub async fn write_statistics(session: &mut Session, workload: Workload, scale: 
 fn column_line(table: &TableDef, position: usize, statistics: &ColumnStatistics) -> String {
     let line = format!("column\t{}\t{:.3}", table.columns[position].name, statistics.distinct);
     match (&statistics.min, &statistics.max) {
-        (Some(min @ (Value::Int(_) | Value::Decimal(_) | Value::Date(_))), Some(max)) => {
+        (Some(min @ (Value::Int(_) | Value::Decimal(_) | Value::Date(_) | Value::Text(_))), Some(max)) => {
             format!("{line}\t{}\t{}\n", shown(min), shown(max))
         }
         _ => line + "\n",

@@ -1,9 +1,9 @@
 //! What a way to read a table costs.
 
 use super::{Path, Request, not_implied, split_conditions};
+use crate::estimate::{Estimator, table_rows};
 use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
-use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::IndexRanges;
 use muster_algebra::{ColId, Expr, ScanBudget, Statistics, Switch};

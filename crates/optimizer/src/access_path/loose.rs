@@ -6,8 +6,8 @@
 
 use super::costing::range_rows;
 use super::{Reading, Request, hints, kept, not_implied};
+use crate::estimate::{Estimator, table_rows};
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
-use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::properties::{has_one_form, rejects_null};
 use crate::ranges::{Domains, IndexRanges};

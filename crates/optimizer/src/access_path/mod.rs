@@ -5,17 +5,21 @@
 //!   costing.rs  what a way costs
 //!   order.rs    the order of an index
 //!   hints.rs    what index hints forbid
+//!   rows.rs     how many rows the conditions leave
 //!   loose.rs    one entry of each group
+//!   traced.rs   the ways as events of the trace
 //! ```
 
 mod costing;
 pub mod hints;
 pub mod loose;
 mod order;
+mod rows;
+mod traced;
 
-use crate::cost::{self, CostModel};
+use crate::cost;
+use crate::estimate::{Estimator, table_rows};
 use crate::index_shape::tree_of;
-use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::{Domains, IndexRanges, KnownRanges};
 use crate::scope::{self, ColSet};
@@ -26,6 +30,7 @@ use muster_algebra::{
     Switch, TableDef,
 };
 use order::order_of;
+use rows::RangeShare;
 use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,6 +38,9 @@ use std::sync::Arc;
 /// A scan that reads in the wanted order, checks conditions and stops early is taken only if it wins by this factor:
 /// the rows that qualify may all lie at the far end.
 const EARLY_STOP_CAUTION: f64 = 8.0;
+/// The same where another plan takes over after as much as that one costs (`plan/early_stop.rs`): no more than that is
+/// at stake.
+const BOUNDED_CAUTION: f64 = 3.0;
 
 /// One table with the conditions on it alone.
 pub struct Request<'a> {
@@ -68,6 +76,11 @@ struct Path {
 }
 
 impl Path {
+    /// The table itself, of so many rows.
+    fn whole(rows_read: f64) -> Path {
+        Path { index: 0, ranges: None, steered: false, rows_read, cost_ms: 0.0, ordered: None, covering: true }
+    }
+
     /// Returns true if all conditions hold for every row of the ranges.
     fn implies(&self, conjuncts: &[Expr]) -> bool {
         conjuncts.is_empty() || self.ranges.as_ref().is_some_and(|r| r.implied.iter().all(|implied| *implied))
@@ -88,10 +101,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
     let domains = Domains::new(table, request.columns, request.conjuncts, options, request.known);
-    let mut share = match options.is_on(Switch::ConditionFanoutFilter) {
-        true => estimator.selectivity(request.conjuncts),
-        false => 1.0,
-    };
+    let mut held: Vec<RangeShare> = Vec::new();
     let mut paths: Vec<Path> = Vec::new();
     let mut steered: Vec<Path> = Vec::new();
     let builder = PathBuilder { columns: &columns, request: &request, statistics, estimator, options };
@@ -118,7 +128,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             Some(r) if restricted => range_rows(r, index, &request, total, statistics, estimator),
             _ => total,
         };
-        share = share.min((rows_read / total).max(1e-12));
+        held.extend(ranges.iter().filter(|_| restricted).map(|ranges| (ranges.clone(), rows_read / total)));
         if let Some(ranges) = &ranges
             && ranges.may_be_steered(index, options)
         {
@@ -131,13 +141,14 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     }
     let steered: Vec<Path> = steered.into_iter().map(|p| builder.steered(p, &paths)).collect();
     paths.extend(steered);
-    let rows = (total * share).max(0.0);
+    let rows = total * rows::share(request.conjuncts, &held, estimator, options);
     let forced = hints::forces_reading(request.hints);
     let orders = |p: &Path| p.ordered.is_some() && hints::forces(p.index, request.hints, IndexHintScope::OrderBy);
+    let noted = traced::PathNotes::begin(&paths, options);
     let best = paths
         .into_iter()
         .map(|p| {
-            let cost = full_cost(&p, rows, total, &request, &options.cost);
+            let cost = full_cost(&p, rows, total, &request, options);
             (cost, p)
         })
         .min_by(|(a, x), (b, y)| {
@@ -148,15 +159,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             hinted.then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
-        .unwrap_or(Path {
-            index: 0,
-            ranges: None,
-            steered: false,
-            rows_read: total,
-            cost_ms: 0.0,
-            ordered: None,
-            covering: true,
-        });
+        .unwrap_or_else(|| Path::whole(total));
+    noted.end(&request, &best, (total, rows), options);
     let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(request.conjuncts);
     let risk = (is_risky && !orders(&best)).then(|| builder.risk(&best));
     Chosen { plan: build(best, rows, columns.clone(), request, estimator, options), risk }
@@ -234,7 +238,7 @@ pub fn split_conditions<E: Borrow<Expr>>(
 }
 
 /// Cost with the sort that a path saves or needs.
-fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &CostModel) -> f64 {
+fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options: &Options) -> f64 {
     if request.order.is_empty() {
         // Without an order, a limit stops any scan alike.
         return path.cost_ms;
@@ -245,11 +249,22 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &C
             path.cost_ms * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
         }
         // Rows come evenly, or they do not: then all are read.
-        (Some(_), Some(limit)) => path.cost_ms * (limit as f64 / rows.max(1.0) * EARLY_STOP_CAUTION).min(1.0),
+        (Some(_), Some(limit)) => {
+            let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { EARLY_STOP_CAUTION };
+            path.cost_ms * (limit as f64 / rows.max(1.0) * caution).min(1.0)
+        }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost_ms * costing::ONE_STREAM,
-        (None, limit) => path.cost_ms + cost.sort(rows.min(total), limit),
+        (None, limit) => path.cost_ms + options.cost.sort(rows.min(total), limit),
     }
+}
+
+/// Returns true if another plan can take over from an ordered scan of an index that finds its rows late: all columns of
+/// its key are a total order.
+fn has_budget(index: usize, request: &Request<'_>, options: &Options) -> bool {
+    let table = request.table;
+    let is_whole = |part: &muster_algebra::KeyPart| part.prefix.is_none();
+    options.is_on(Switch::OrderFallback) && table.has_primary_key() && table.key_parts(index).iter().all(is_whole)
 }
 
 fn build(

@@ -169,3 +169,80 @@ fn what_drops_most_for_its_cost_is_checked_first() {
     let scan = case.scan(vec![weak.clone(), strong.clone()], &[0], &[]);
     assert_eq!(scan.filter, vec![strong, weak]);
 }
+
+/// The number of rows that a plan of the table is expected to give.
+fn expected_rows(case: &Case, conjuncts: &[Expr]) -> f64 {
+    let required: ColSet = case.ids.iter().copied().collect();
+    let (columns, known) = (case.columns.as_slice(), &KnownRanges::default());
+    let request = Request {
+        table: &case.table,
+        alias: "t",
+        columns,
+        hints: &[],
+        conjuncts,
+        required: &required,
+        order: &[],
+        limit: None,
+        takes_risks: true,
+        known,
+    };
+    choose(request, &case.statistics, &case.estimator, &Options::default()).plan.estimate.rows
+}
+
+/// `a` has 100,000 values, but half of the rows have this one.
+#[test]
+fn a_dive_raises_an_estimate_too() {
+    let mut case = case();
+    case.statistics = case.statistics.dive("t", 1, 500_000.0);
+    assert_eq!(expected_rows(&case, &[eq(case.ids[1], 5)]), 500_000.0);
+    // A condition that the index says nothing of counts besides.
+    let rest = expected_rows(&case, &[eq(case.ids[1], 5), lt(case.ids[3], 5)]);
+    assert!((rest - 500_000.0 / 3.0).abs() < 1.0, "{rest}");
+}
+
+/// Two columns of an index that depend on each other: the index knows how many rows have both values.
+#[test]
+fn a_dive_knows_correlated_columns() {
+    let mut case = case();
+    case.statistics = case.statistics.dive("t", 1, 10.0).dive("t", 2, 9.0);
+    assert_eq!(expected_rows(&case, &[eq(case.ids[1], 5), eq(case.ids[2], 1)]), 9.0);
+    case.statistics = case.statistics.dive("t", 1, 10.0).dive("t", 2, 10.0);
+    assert_eq!(expected_rows(&case, &[eq(case.ids[1], 5), eq(case.ids[2], 1)]), 10.0);
+}
+
+/// What is left to the filter is no more than what ranges hold that the filter has narrowed.
+#[test]
+fn ranges_bound_what_is_left() {
+    let mut case = case();
+    case.statistics = case.statistics.dive("t", 1, 7.0);
+    let rows = expected_rows(&case, &[lt(case.ids[1], 5), compare(CompareOp::NotEq, case.ids[2], 1)]);
+    assert!(rows <= 7.0, "{rows}");
+}
+
+/// Where the executor turns to the other plan in time, an ordered scan need not win by much.
+#[test]
+fn a_budget_allows_less_caution() {
+    let case = case();
+    // A quarter of the rows qualifies: 80 rows are read for 20, if they come evenly.
+    let by_id = [SortKey { expr: case.ids[0].expr(), descending: true }];
+    let conjuncts = vec![eq(case.ids[2], 1), lt(case.ids[3], 5)];
+    let required: ColSet = [case.ids[0], case.ids[3]].into();
+    let cost = |options: &Options| {
+        let (columns, known) = (case.columns.as_slice(), &KnownRanges::default());
+        let request = Request {
+            table: &case.table,
+            alias: "t",
+            columns,
+            hints: &[],
+            conjuncts: &conjuncts,
+            required: &required,
+            order: &by_id,
+            limit: Some(20),
+            takes_risks: true,
+            known,
+        };
+        choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost_ms
+    };
+    let (bounded, open) = (cost(&Options::default()), cost(&Options::default().without(Switch::OrderFallback)));
+    assert!((open / bounded - EARLY_STOP_CAUTION / BOUNDED_CAUTION).abs() < 1e-6, "{open} and {bounded}");
+}

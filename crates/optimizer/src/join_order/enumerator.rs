@@ -6,6 +6,7 @@
 use super::graph::{Graph, Role, Units};
 use super::greedy::greedy;
 use crate::interrupt::Interrupt;
+use crate::trace::JoinWay;
 use muster_types::Result;
 use std::collections::HashMap;
 
@@ -33,6 +34,12 @@ pub trait JoinModel {
     fn merge_cost(&self, _left: Units, _right: Units, _order: usize) -> Option<f64> {
         None
     }
+    /// Returns true if the joins that are considered are to be noted.
+    fn is_traced(&self) -> bool {
+        false
+    }
+    /// Notes a join that was considered; `kept`: nothing cheaper was found for the same units so far.
+    fn note_join(&self, _left: Units, _right: Units, _way: JoinWay, _cost: f64, _kept: bool) {}
 }
 
 /// A join tree.
@@ -139,17 +146,14 @@ fn search(
             }
         }
     }
+    let traced = model.is_traced().then_some(model);
     for units in 1..=all {
         if units & !dependent_bits == 0 {
             continue;
         }
         interrupt.check()?;
         let mut found: Option<(f64, Step)> = None;
-        let mut offer = |cost: f64, step: Step| {
-            if found.is_none_or(|(least, _)| cost < least) {
-                found = Some((cost, step));
-            }
-        };
+        let mut offer = |cost: f64, step: Step| offered(&mut found, cost, step, traced);
         if units.count_ones() == 1 {
             let unit = units.trailing_zeros() as usize;
             offer(model.unit_cost(unit), Step::Unit(unit));
@@ -197,15 +201,36 @@ fn search(
         for &order in &orders {
             let Some((cost, step)) = merged(graph, model, &ordered, &dependents, units, order) else { continue };
             ordered.insert((units, order), (cost, step));
-            if found.is_none_or(|(least, _)| cost < least) {
-                found = Some((cost, step));
-            }
+            offered(&mut found, cost, step, traced);
         }
         if let Some(found) = found {
             best.insert(units, found);
         }
     }
     Ok(FoundPlan { best, ordered })
+}
+
+/// Keeps a step if it is the cheapest so far. `traced`: the model, if steps are to be noted.
+fn offered(found: &mut Option<(f64, Step)>, cost: f64, step: Step, traced: Option<&dyn JoinModel>) {
+    let is_best = found.is_none_or(|(least, _)| cost < least);
+    if let Some(model) = traced {
+        note(model, step, cost, is_best);
+    }
+    if is_best {
+        *found = Some((cost, step));
+    }
+}
+
+/// Notes a step that was considered.
+fn note(model: &dyn JoinModel, step: Step, cost: f64, kept: bool) {
+    let (left, right, way) = match step {
+        Step::Unit(unit) | Step::Ordered(unit, _) => (0, 1 << unit, JoinWay::First),
+        Step::Inner(left, right) => (left, right, JoinWay::Inputs),
+        Step::Dependent(left, unit) => (left, 1 << unit, JoinWay::Inputs),
+        Step::Lookup(left, unit) => (left, 1 << unit, JoinWay::Lookup),
+        Step::Merge(left, right, _) => (left, right, JoinWay::Merge),
+    };
+    model.note_join(left, right, way, cost, kept);
 }
 
 /// The best way to merge two parts of a set of units in an order.

@@ -3,6 +3,7 @@
 use super::enumerator::{JoinModel, Tree, dependents};
 use super::graph::{Graph, Role, Units};
 use crate::interrupt::Interrupt;
+use crate::trace::JoinWay;
 use muster_types::Result;
 
 /// How two parts are joined.
@@ -51,6 +52,10 @@ pub fn greedy(graph: &Graph, model: &dyn JoinModel, interrupt: &Interrupt) -> Re
         interrupt.check()?;
         let (place, gone, way) = (best.left, best.right, best.way);
         let (Some(left), Some(right)) = (parts[place].take(), parts[gone].take()) else { break };
+        if model.is_traced() {
+            let way = if matches!(way, Way::Inner) { JoinWay::Inputs } else { JoinWay::Lookup };
+            model.note_join(left.units(), right.units(), way, best.key.1, true);
+        }
         let mut joined = join(left, right, way);
         join_dependents(&mut joined, &mut waiting, model);
         parts[place] = Some(joined);

@@ -1,15 +1,16 @@
 //! Joining a base table by looking its rows up: which index the join's equalities can be keys of, and what that costs.
 
-use super::cardinality::Estimator;
 use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
 use crate::cost::Tree;
+use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
 use crate::options::Options;
 use crate::scope::{self, ColSet};
+use crate::trace::{Event, TracedTable};
 use muster_algebra::{
     ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, KeyRange, Plan, PlanOp, Rel, Scan, SqlType, Statistics,
     Switch, TableDef,
@@ -111,7 +112,32 @@ impl<'a> Lookups<'a> {
         let unit_options = graph.units.iter().map(|unit| options.for_rel(&unit.rel)).collect();
         let mut lookups = Lookups { graph, columns, statistics, estimator, options, unit_options, units: Vec::new() };
         lookups.units = plans.iter().enumerate().map(|(unit, plan)| lookups.looked_up(unit, plan)).collect();
+        if options.trace.is_on() {
+            (0..lookups.units.len()).for_each(|unit| lookups.note_keys(unit));
+        }
         lookups
+    }
+
+    /// Notes the indexes of a unit that the join's conditions are keys of.
+    fn note_keys(&self, unit: usize) {
+        let Some(looked_up) = &self.units[unit] else { return };
+        let others: Units = !(1 << unit);
+        for through in &looked_up.indexes {
+            let joined =
+                |part: &LookupPart| self.joined_to(unit, part.id, others, part.ty).or_else(|| part.constant.clone());
+            let equal: Vec<Expr> = through.parts.iter().map_while(joined).collect();
+            if equal.is_empty() {
+                continue;
+            }
+            let base = looked_up.base;
+            self.options.trace.note(|| {
+                let column = base.columns.first().map(|(id, _)| *id);
+                let table = TracedTable { table: base.table.clone(), alias: base.alias.to_string(), column };
+                let parts = base.table.key_parts(through.index);
+                let parts = parts.iter().map(|part| part.column).zip(equal).collect();
+                Event::Keys { table, index: through.index, parts }
+            });
+        }
     }
 
     /// What there is to know of a unit before the rows that look it up are known. `plan`: reads the unit by itself.

@@ -8,18 +8,20 @@
 //!       -> units restricted by selective neighbours       reduction.rs
 //!       -> orders of join columns, and units in them      merge.rs
 //!       -> tree                                           enumerator.rs or greedy.rs, asking model.rs and lookup.rs
+//!            rows of joins: equal_columns.rs, partners.rs
 //!       -> conditions on entries of an index              entry_condition.rs
 //!       -> Plan                                           this file
 //! ```
 
-pub mod cardinality;
 mod entry_condition;
 pub mod enumerator;
+mod equal_columns;
 pub mod graph;
 mod greedy;
 mod lookup;
 mod merge;
 mod model;
+mod partners;
 pub mod precedence;
 pub mod reduction;
 mod semi_scan;

@@ -1,27 +1,28 @@
 //! Rows and costs of joins over a query graph, for the enumerator.
 
-use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
-use super::graph::{Graph, Role, Unit, Units};
+use super::equal_columns::{Member, class_share, known_share, own_predicates, skews};
+use super::graph::{Graph, Predicate, Role, Unit, Units};
 use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
+use super::partners;
 use super::reduction::Reduced;
+use crate::estimate::Estimator;
 use crate::options::Options;
 use crate::properties;
 use crate::scope::{self, ColSet};
+use crate::trace::{Event, JoinWay, unit_name};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Side, Switch};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Share of rows for which a further condition of a semi or anti join holds for some partner.
-const RESIDUAL_SHARE: f64 = 0.8;
 /// Cost in milliseconds of scanning a table that has a FORCE INDEX hint. More than any other access path costs.
 const FORCED_SCAN_MS: f64 = 1e9;
 /// Milliseconds added for each hint that a join does not follow. More than any plan costs, so that a hint is followed
 /// wherever it can be.
 const IGNORED_HINT_PENALTY_MS: f64 = 1e15;
 /// Number of distinct values assumed for a join condition between two relations when statistics say nothing of it.
-const EQUALITY_VALUES: f64 = 20.0;
+pub(super) const EQUALITY_VALUES: f64 = 20.0;
 
 /// A way to join two inputs that are both read completely.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,8 +40,11 @@ pub struct Model<'a> {
     graph: &'a Graph,
     /// Rows and cost of each unit.
     units: Vec<(f64, f64)>,
-    /// Per class and member: distinct values of the column before the join.
-    distinct: Vec<Vec<f64>>,
+    /// Per class and member: the column before the join.
+    members: Vec<Vec<Member>>,
+    /// Per class, pairs of members with values that are common on both sides: `(unit, unit, factor)`. Distinct values
+    /// alone underestimate such a join by the factor.
+    skews: Vec<Vec<(usize, usize, f64)>>,
     /// Units whose key of several columns is joined to one other unit: `(unit, partner, factor)`. The product of the
     /// single columns' selectivities underestimates such a join by the factor.
     composite: Vec<(usize, usize, f64)>,
@@ -100,14 +104,17 @@ impl<'a> Model<'a> {
         };
         let units: Vec<(f64, f64)> = plans.iter().enumerate().map(unit).collect();
         let keys: Vec<Vec<ColSet>> = graph.units.iter().map(|unit| properties::unique_keys(&unit.rel)).collect();
-        let class_distinct = |(unit, id): &(usize, ColId)| {
+        let member = |(unit, id): &(usize, ColId)| {
             let distinct = class_distinct(graph, estimator, *unit, *id, units[*unit].0);
             // Values and rows are estimated apart from each other; a key has as many of both.
             let is_key = keys[*unit].iter().any(|key| key.len() == 1 && key.contains(id));
-            if is_key { distinct.max(units[*unit].0) } else { distinct }
+            let distinct = if is_key { distinct.max(units[*unit].0) } else { distinct };
+            Member { unit: *unit, distinct, known_share: known_share(graph, estimator, *unit, *id) }
         };
+        let members: Vec<Vec<Member>> = graph.classes.iter().map(|class| class.iter().map(member).collect()).collect();
+        let skews = graph.classes.iter().map(|class| skews(graph, estimator, class)).collect();
         let distinct: Vec<Vec<f64>> =
-            graph.classes.iter().map(|class| class.iter().map(class_distinct).collect()).collect();
+            members.iter().map(|class| class.iter().map(|member| member.distinct).collect()).collect();
         let mut composite = composite_keys(graph, estimator, &keys, &distinct, &units);
         // A reduced unit has partners in its reducer only for certain: they do not thin each other out again.
         composite.extend(reduced.iter().map(|r| (r.unit, r.reducer, 1.0 / r.share.max(1e-9))));
@@ -119,8 +126,13 @@ impl<'a> Model<'a> {
                 1.0 / d(&e.left).max(d(&e.right)).max(1.0)
             })
             .collect();
-        let predicates = graph.predicates.iter().map(|p| spanning_share(graph, estimator, &p.expr)).collect();
-        let dependents = (0..units.len()).map(|i| dependent_factor(graph, estimator, i, units[i].0)).collect();
+        let dependents =
+            (0..units.len()).map(|i| partners::dependent_factor(graph, estimator, i, units[i].0)).collect();
+        let share = |p: &Predicate| match partners::extended_unit(graph, &p.expr) {
+            Some(unit) => partners::outer_share(graph, estimator, &p.expr, unit, units[unit].0),
+            None => spanning_share(graph, estimator, &p.expr),
+        };
+        let predicates = graph.predicates.iter().map(share).collect();
         let key_edges = graph.edges.iter().map(|e| is_local(graph, &e.left) && is_local(graph, &e.right)).collect();
         let keyed = (0..units.len()).map(|i| has_key(graph, i)).collect();
         let rows = RefCell::default();
@@ -130,7 +142,8 @@ impl<'a> Model<'a> {
         Model {
             graph,
             units,
-            distinct,
+            members,
+            skews,
             composite,
             edges,
             key_edges,
@@ -204,15 +217,10 @@ impl<'a> Model<'a> {
         for (i, unit) in self.graph.units.iter().enumerate().filter(|(i, _)| has(*i)) {
             rows *= if unit.role == Role::Inner { self.units[i].0 } else { self.dependents[i] };
         }
-        for (class, distinct) in self.graph.classes.iter().zip(&self.distinct) {
-            // Rows are divided by the distinct values of all columns but the one with the fewest.
-            let mut fewest = f64::INFINITY;
-            for (_, d) in class.iter().zip(distinct).filter(|((u, _), _)| has(*u)) {
-                let other = if *d < fewest { std::mem::replace(&mut fewest, *d) } else { *d };
-                if other.is_finite() {
-                    rows /= other.max(1.0);
-                }
-            }
+        for (members, skews) in self.members.iter().zip(&self.skews) {
+            rows *= class_share(members.iter().filter(|member| has(member.unit)));
+            let skewed = skews.iter().filter(|(a, b, _)| has(*a) && has(*b));
+            rows *= skewed.map(|(_, _, factor)| factor).product::<f64>();
         }
         let mut corrected: Vec<(usize, usize)> = Vec::new();
         for (unit, partner, factor) in &self.composite {
@@ -276,6 +284,23 @@ impl JoinModel for Model<'_> {
         self.orders.all.len()
     }
 
+    fn is_traced(&self) -> bool {
+        self.lookups.options.trace.is_on()
+    }
+
+    fn note_join(&self, left: Units, right: Units, way: JoinWay, cost_ms: f64, kept: bool) {
+        let units = |set: Units| (0..self.graph.units.len()).filter(move |unit| set & (1 << unit) != 0);
+        let names = |set: Units| units(set).map(|unit| unit_name(&self.graph.units[unit].rel)).collect();
+        let kind = match units(right).next().map(|unit| &self.graph.units[unit].role) {
+            Some(Role::Dependent { kind, .. }) => Some(*kind),
+            _ => None,
+        };
+        let rows = self.rows(left | right);
+        let column = self.graph.units.first().and_then(|unit| unit.columns.iter().next().copied());
+        let (left, right) = (names(left), names(right));
+        self.lookups.options.trace.note(|| Event::Joined { left, right, way, kind, rows, cost_ms, kept, column });
+    }
+
     fn ordered_cost(&self, unit: usize, order: usize) -> Option<f64> {
         Some(self.orders.plans.get(&(unit, order))?.estimate.cost_ms + self.ignored_hint_penalty(unit))
     }
@@ -299,21 +324,12 @@ impl JoinModel for Model<'_> {
 /// Distinct values of a join column in a unit. Conditions on the column itself leave fewer; others are assumed to
 /// leave the relation between the two sides as it is.
 fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, rows: f64) -> f64 {
-    let Some(base) = estimator.column(id) else { return rows.max(1.0) };
-    let mut distinct = base.distinct;
-    if let Rel::Filter { input, predicates } = &graph.units[unit].rel
-        && matches!(**input, Rel::Get { .. })
-    {
-        let own: Vec<Expr> = predicates
-            .iter()
-            .filter(|p| {
-                let columns = scope::expr_columns(p);
-                columns.len() == 1 && columns.contains(&id) && !p.has_subquery()
-            })
-            .cloned()
-            .collect();
-        distinct *= estimator.selectivity(&own);
-    }
+    let is_own = |p: &&Expr| {
+        let columns = scope::expr_columns(p);
+        columns.len() == 1 && columns.contains(&id) && !p.has_subquery()
+    };
+    let own: Vec<&Expr> = own_predicates(&graph.units[unit]).iter().filter(is_own).collect();
+    let distinct = estimator.distinct_within(id, &own).unwrap_or(rows);
     distinct.max(1.0)
 }
 
@@ -361,7 +377,52 @@ fn composite_keys(
             }
         }
     }
+    found.extend(combined_columns(graph, estimator, &found, distinct));
     found.sort_by(|a, b| a.2.total_cmp(&b.2));
+    found
+}
+
+/// The same for tables that are joined by several columns which are no key, but of whose combinations one side knows
+/// how many there are. `keyed`: pairs of units that a key was found for.
+fn combined_columns(
+    graph: &Graph,
+    estimator: &Estimator,
+    keyed: &[(usize, usize, f64)],
+    distinct: &[Vec<f64>],
+) -> Vec<(usize, usize, f64)> {
+    let is_keyed = |a: usize, b: usize| keyed.iter().any(|(u, p, _)| (*u, *p) == (a, b) || (*u, *p) == (b, a));
+    let inner = |unit: &usize| graph.units[*unit].role == Role::Inner;
+    let units: Vec<usize> = (0..graph.units.len()).filter(inner).collect();
+    let mut found = Vec::new();
+    for (at, a) in units.iter().enumerate() {
+        for b in units[at + 1..].iter().filter(|b| !is_keyed(*a, **b)) {
+            // Of each class that both have a column in: the columns, and the larger number of distinct values.
+            let shared: Vec<(ColId, ColId, f64)> = graph
+                .classes
+                .iter()
+                .zip(distinct)
+                .filter_map(|(class, distinct)| {
+                    let of = |unit: usize| class.iter().position(|(u, _)| *u == unit);
+                    let (x, y) = (of(*a)?, of(*b)?);
+                    Some((class[x].1, class[y].1, distinct[x].max(distinct[y])))
+                })
+                .collect();
+            if shared.len() < 2 {
+                continue;
+            }
+            let left: Vec<ColId> = shared.iter().map(|(x, _, _)| *x).collect();
+            let right: Vec<ColId> = shared.iter().map(|(_, y, _)| *y).collect();
+            let combined = match (estimator.combined_distinct(&left), estimator.combined_distinct(&right)) {
+                (Some(x), Some(y)) => x.max(y),
+                (Some(known), None) | (None, Some(known)) => known,
+                (None, None) => continue,
+            };
+            let product: f64 = shared.iter().map(|(_, _, d)| d.max(1.0)).product();
+            if product > combined {
+                found.push((*a, *b, product / combined.max(1.0)));
+            }
+        }
+    }
     found
 }
 
@@ -410,42 +471,6 @@ fn has_key(graph: &Graph, unit: usize) -> bool {
         }
         _ => false,
     })
-}
-
-fn dependent_factor(graph: &Graph, estimator: &Estimator, unit: usize, rows: f64) -> f64 {
-    let Role::Dependent { kind, on, .. } = &graph.units[unit].role else { return 1.0 };
-    let own = &graph.units[unit].columns;
-    let (mut matched, mut per_row) = (1.0f64, rows);
-    for condition in on {
-        let sides = match condition {
-            Expr::Compare { op: CompareOp::Eq, left, right } => {
-                if scope::covered(right, own) {
-                    Some((left, right))
-                } else {
-                    Some((right, left))
-                }
-            }
-            _ => None,
-        };
-        match sides {
-            Some((outer, inner)) => {
-                let inner = estimator.distinct(inner).unwrap_or(EQUALITY_VALUES);
-                let outer = estimator.distinct(outer).unwrap_or(inner);
-                matched *= (distinct_after(inner, rows) / outer.max(1.0)).min(1.0);
-                per_row /= inner.max(outer).max(1.0);
-            }
-            None => {
-                matched *= RESIDUAL_SHARE;
-                per_row *= estimator.selectivity(std::slice::from_ref(condition));
-            }
-        }
-    }
-    match kind {
-        JoinKind::Inner => per_row,
-        JoinKind::Left => per_row.max(1.0),
-        JoinKind::Semi => matched.clamp(1e-9, 1.0),
-        JoinKind::Anti | JoinKind::NullAwareAnti => (1.0 - matched).max(0.1),
-    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ impl Planner<'_> {
         let may_stream = !group.is_empty() && block.is_on(Switch::StreamAggregate);
         let plain = self.plan(input, &below)?;
         let rows = self.estimator.groups(group, plain.estimate.rows).min(groups_max(&plain, group));
+        std::rc::Rc::make_mut(&mut self.estimator).learn_groups(&aggregates, plain.estimate.rows, rows);
         let own_ms = |input: &Plan, streams: bool| match streams {
             true => self.options.cost.stream_aggregate(input.estimate.rows, aggregates.len()),
             false => self.options.cost.hash_aggregate(input.estimate.rows, rows, aggregates.len()),

@@ -10,8 +10,8 @@
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
 use crate::cost::CostModel;
+use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
-use crate::join_order::cardinality::table_rows;
 use crate::options::Options;
 use crate::ranges::{Domains, KnownRanges};
 use crate::scope::{self, ColSet};
@@ -250,8 +250,7 @@ impl Planner<'_> {
 
     /// A new number for a column of the same kind.
     fn again(&mut self, id: ColId) -> ColId {
-        let meta = self.columns.get(id).clone();
-        self.columns_mut().add(meta)
+        self.columns_mut().add_copy(id)
     }
 }
 

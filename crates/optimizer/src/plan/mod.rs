@@ -11,15 +11,17 @@ mod early_stop;
 mod index_ends;
 mod index_merge;
 mod late_fetch;
+mod long_list;
 mod memo;
 pub mod order;
 mod sharing;
 
 use crate::access_path::{self, Chosen, Request};
+use crate::estimate::Estimator;
 use crate::join_order;
-use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
+use crate::trace::{Event, TracedTable};
 use index_merge::Merged;
 pub use memo::Memo;
 use muster_algebra::{
@@ -151,7 +153,10 @@ impl<'a> Planner<'a> {
         let mut below = required.clone();
         below.extend(scope::exprs_columns(&above));
         if order.is_empty()
-            && let Some(join) = self.parameters_joined(get, conjuncts)
+            && let Some(join) = match self.parameters_joined(get, conjuncts) {
+                Some(join) => Some(join),
+                None => self.list_joined(get, conjuncts),
+            }
         {
             let plan = join_order::plan_joins(self, &join, &below)?;
             return self.filter(plan, above, required);
@@ -184,6 +189,8 @@ impl<'a> Planner<'a> {
         let Chosen { plan: scan, risk } = chosen;
         // A scan that reads what is wanted and nothing else fetches no rows in vain.
         let late = late.filter(|_| scan.order.is_empty() || risk.is_some());
+        let cost = |plan: &Option<Plan>| plan.as_ref().map(|plan| plan.estimate.cost_ms);
+        let alternatives = [("index_merge", cost(&merge)), ("late_fetch", cost(&late))];
         let keyed = merge.into_iter().chain(late).min_by(by_cost);
         let scan = match (keyed, risk) {
             (Some(keyed), _) if is_forced => keyed,
@@ -191,7 +198,21 @@ impl<'a> Planner<'a> {
             (_, Some(risk)) => self.with_fallback(scan, &risk, get, conjuncts)?,
             _ => scan,
         };
+        self.note_alternatives(get, alternatives, &scan);
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
+    }
+
+    /// Notes other ways to read a table than its paths, with their costs.
+    fn note_alternatives(&self, get: &Rel, found: [(&'static str, Option<f64>); 2], taken: &Plan) {
+        let Rel::Get { table, alias, columns, .. } = get else { return };
+        for (name, cost_ms) in found {
+            let Some(cost_ms) = cost_ms else { continue };
+            self.options.trace.note(|| {
+                let column = columns.first().map(|(id, _)| *id);
+                let table = TracedTable { table: table.clone(), alias: alias.clone(), column };
+                Event::Alternative { table, name, cost_ms, chosen: cost_ms == taken.estimate.cost_ms }
+            });
+        }
     }
 
     /// A table whose conditions compare an indexed column with columns of the queries around it, as a join with the one

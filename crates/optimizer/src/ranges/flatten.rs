@@ -1,7 +1,7 @@
 //! From a set of keys to ranges of the index, and to what steers a scan behind them.
 
-use super::interval::{Cut, Interval, normalised};
 use super::key_set::{Branch, KeySet};
+use crate::intervals::{Cut, Interval, normalised};
 use muster_algebra::{KeyInterval, KeyRange, SqlType, Value};
 use std::ops::Bound;
 

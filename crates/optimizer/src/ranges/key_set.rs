@@ -8,8 +8,8 @@
 //!
 //! So every combination of intervals by AND and OR is a set. MySQL's range optimizer has the same as `SEL_ARG` graphs.
 
-use super::interval::{Cut, Interval, compare_cuts, max_cut};
 use crate::interrupt::Interrupt;
+use crate::intervals::{Cut, Interval, compare_cuts, max_cut};
 use muster_algebra::SqlType;
 use std::cmp::Ordering;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Key ranges of an index from conditions: which part of an index holds all rows that the conditions can accept.
 //!
 //! ```text
-//!   condition on one column  ->  intervals of its values          column_values, interval
+//!   condition on one column  ->  intervals of its values          crate::intervals
 //!                            ->  intervals of a part of the key   part_values
 //!   conditions by AND and OR ->  a set of keys                    key_set, sweep
 //!                            ->  ranges of the index, steering    flatten
@@ -11,20 +11,16 @@
 //!
 //! A set may hold more keys than the conditions accept, never fewer; what it holds exactly need not be checked again.
 
-mod column_values;
 mod flatten;
-mod interval;
 mod key_set;
-mod part_values;
 mod sweep;
 
 use crate::index_shape::usable_parts;
+use crate::intervals::{Interval, column_values::ColumnValues, part_values::Part};
 use crate::options::Options;
-use column_values::ColumnValues;
 use flatten::FlatPart;
 use key_set::{KeySet, KeySets};
 use muster_algebra::{ColId, Expr, KeyInterval, KeyPart, KeyRange, LogicOp, SqlType, Switch, TableDef, Value};
-use part_values::Part;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -54,6 +50,8 @@ pub struct IndexRanges {
     pub steering: Vec<Option<Vec<KeyInterval>>>,
     /// For each conjunct, true if it holds for every row of the ranges, so that they need not be checked again.
     pub implied: Vec<bool>,
+    /// True if the ranges hold all rows for which the implied conjuncts hold: no other conjunct has narrowed them.
+    pub says_all: bool,
     /// For each conjunct, true if the steering was made from it.
     pub steered: Vec<bool>,
 }
@@ -76,6 +74,14 @@ impl IndexRanges {
             _ => true,
         };
         definition.unique && declared > 0 && self.equal_parts >= declared && !self.ranges.iter().any(has_null)
+    }
+}
+
+/// Number of ranges that one index may have.
+pub fn ranges_max(options: &Options) -> usize {
+    match options.range_optimizer_max_mem_size / BYTES_PER_RANGE {
+        _ if options.range_optimizer_max_mem_size == 0 => RANGES_MAX,
+        n => usize::try_from(n).unwrap_or(RANGES_MAX).min(RANGES_MAX),
     }
 }
 
@@ -104,11 +110,8 @@ impl<'a> Domains<'a> {
         options: &'a Options,
         known: &'a KnownRanges,
     ) -> Domains<'a> {
-        let ranges_max = match options.range_optimizer_max_mem_size / BYTES_PER_RANGE {
-            _ if options.range_optimizer_max_mem_size == 0 => RANGES_MAX,
-            n => usize::try_from(n).unwrap_or(RANGES_MAX).min(RANGES_MAX),
-        };
-        Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options, known }
+        let position = columns.iter().copied().collect();
+        Domains { table, conjuncts, position, ranges_max: ranges_max(options), options, known }
     }
 
     /// The ranges of an index, `None` when its conditions neither restrict nor steer, and for a statement that has been
@@ -154,10 +157,13 @@ impl<'a> Domains<'a> {
         let exact_parts = flat.complete_parts.min(whole_parts);
         let implied = |(levels, exact): &(Vec<usize>, bool)| *exact && levels.iter().all(|l| *l < exact_parts);
         let is_steered = |level: &usize| steering.get(*level).is_some_and(Option::is_some);
+        let constrained = flat.ranges.iter().map(constrained_parts).max().unwrap_or(1);
+        let narrows = |(levels, _): &(Vec<usize>, bool)| levels.iter().any(|level| *level < constrained);
         let found = IndexRanges {
+            says_all: used.iter().all(|conjunct| implied(conjunct) || !narrows(conjunct)),
             equal_parts: flat.ranges.iter().map(equal_values).min().unwrap_or(0),
             fixed_parts: fixed_parts(&flat.ranges),
-            parts: flat.ranges.iter().map(constrained_parts).max().unwrap_or(1),
+            parts: constrained,
             implied: used.iter().map(implied).collect(),
             steered: used.iter().map(|(levels, _)| levels.iter().any(is_steered)).collect(),
             ranges: flat.ranges,
@@ -266,7 +272,7 @@ fn restricted_levels(keys: &KeySet) -> Vec<usize> {
         levels.push(0);
     }
     keys.visit(0, &mut |level, interval| {
-        if *interval != interval::Interval::ALL && !levels.contains(&level) {
+        if *interval != Interval::ALL && !levels.contains(&level) {
             levels.push(level);
         }
     });

@@ -1,8 +1,8 @@
 //! Many sets of keys at once: their intervals are sorted and gone through in order, so that each is looked at once.
 //! Combining the sets two by two would look at each as often as the number of sets can be halved.
 
-use super::interval::{Cut, Interval, compare_cuts};
 use super::key_set::{Branch, Joined, KeySet, KeySets};
+use crate::intervals::{Cut, Interval, compare_cuts};
 use muster_algebra::SqlType;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -46,9 +46,7 @@ pub fn shrink(
             exprs.push((*id, Expr::Column(*id)));
             continue;
         }
-        let meta = columns.get(*id).clone();
-        let ty = meta.ty;
-        let fresh = columns.add(meta);
+        let (ty, fresh) = (columns.ty(*id), columns.add_copy(*id));
         let call =
             AggregateCall { function: AggregateFunction::AnyValue, args: vec![Expr::Column(*id)], distinct: false, ty };
         aggregates.push((fresh, call));

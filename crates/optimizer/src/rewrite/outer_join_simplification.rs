@@ -1,13 +1,18 @@
-//! A left join whose NULL-extended rows a condition above rejects is an inner join.
+//! A left join whose NULL-extended rows a condition above rejects is an inner join; one of which a condition wants no
+//! other rows is an anti join.
+
+mod anti_join;
 
 use super::{RewriteContext, bottom_up};
 use crate::properties::rejects_null;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
+use anti_join::Mentions;
 use muster_algebra::{Expr, JoinKind, Rel};
 use muster_types::Result;
 
 pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
+    let mentions = Mentions::of(&rel, &rel.output());
     // Subqueries first, each by itself; then this level from the top.
     let rel = bottom_up(rel, &mut |mut node| {
         for expr in node.exprs_mut() {
@@ -18,7 +23,7 @@ pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
         }
         Ok(node)
     })?;
-    Ok(simplify(rel, &[]))
+    bottom_up(simplify(rel, &[]), &mut |node| Ok(anti_join::turned(node, &mentions)))
 }
 
 /// `known`: conditions that every row must pass above.

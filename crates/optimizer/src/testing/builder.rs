@@ -62,20 +62,7 @@ impl Tables {
     }
 
     pub fn table_with(&mut self, name: &str, names: &[&str], change: impl FnOnce(&mut TableDef)) -> Table {
-        let columns = names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| ColumnDef {
-                name: name.to_string(),
-                ty: SqlType::INT,
-                nullable: i > 0,
-                default: None,
-                auto_increment: false,
-                display_width: None,
-                digits: None,
-                comment: String::new(),
-            })
-            .collect();
+        let columns = names.iter().enumerate().map(|(i, name)| ColumnDef::plain(*name, SqlType::INT, i > 0)).collect();
         let mut def = TableDef {
             id: TableId(self.next),
             database: "test".into(),
@@ -84,6 +71,7 @@ impl Tables {
             indexes: vec![index(0, "PRIMARY", &[0], true)],
             collation: Collation::DEFAULT,
             comment: String::new(),
+            checks: Vec::new(),
         };
         change(&mut def);
         self.next += 1;
@@ -136,7 +124,7 @@ impl Tables {
 
 pub fn index(id: u32, name: &str, columns: &[usize], unique: bool) -> IndexDef {
     let parts = columns.iter().map(|c| KeyPart { column: *c, prefix: None, descending: false }).collect();
-    IndexDef { id, name: name.into(), parts, unique }
+    IndexDef { id, name: name.into(), parts, unique, invisible: false }
 }
 
 pub fn compare(op: CompareOp, left: impl IntoExpr, right: impl IntoExpr) -> Expr {

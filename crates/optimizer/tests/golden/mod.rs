@@ -8,6 +8,7 @@ use muster_algebra::{
 };
 use muster_optimizer::{Options, optimize, plan::validate};
 use muster_sql::{BindEnv, Search, SessionValues, Statement};
+use muster_types::distribution::RowSample;
 use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
 use statistics::TableStatistics;
 use std::collections::HashMap;
@@ -160,9 +161,16 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
                 database: "test".into(),
                 name,
                 columns: Vec::new(),
-                indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
+                indexes: vec![IndexDef {
+                    id: 0,
+                    name: "PRIMARY".into(),
+                    parts: Vec::new(),
+                    unique: true,
+                    invisible: false,
+                }],
                 collation: Collation::DEFAULT,
                 comment: String::new(),
+                checks: Vec::new(),
             });
             continue;
         }
@@ -191,23 +199,14 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
             table.indexes[0].parts = parts(table, line);
         } else if let Some(key) = line.strip_prefix("key ") {
             let (id, name) = (table.indexes.len() as u32, key.split('(').next().unwrap_or_default().trim().to_string());
-            table.indexes.push(IndexDef { id, name, parts: parts(table, key), unique: false });
+            table.indexes.push(IndexDef { id, name, parts: parts(table, key), unique: false, invisible: false });
         } else if let Some((name, rest)) = line.split_once(' ') {
             let primary = rest.contains("primary key");
             if primary {
                 let column = table.columns.len();
                 table.indexes[0].parts = vec![KeyPart { column, prefix: None, descending: false }];
             }
-            table.columns.push(ColumnDef {
-                name: name.into(),
-                ty: sql_type(rest),
-                nullable: !primary && !rest.contains("not null"),
-                default: None,
-                auto_increment: false,
-                display_width: None,
-                digits: None,
-                comment: String::new(),
-            });
+            table.columns.push(ColumnDef::plain(name, sql_type(rest), !primary && !rest.contains("not null")));
         }
     }
     for table in tables.values_mut() {
@@ -268,6 +267,10 @@ impl Statistics for Workload {
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
         self.statistics.get(&table.name)?.indexes.get(&index).map(|i| i.known.clone())
+    }
+
+    fn sample(&self, table: &TableDef) -> Option<Arc<RowSample>> {
+        Some(self.statistics.get(&table.name)?.distribution.as_ref()?.sample.clone())
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {

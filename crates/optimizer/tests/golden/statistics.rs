@@ -4,6 +4,7 @@
 //! ```text
 //!   table   NAME  ROWS
 //!   column  NAME  DISTINCT  [MIN  MAX]
+//!   sample  ROWS                                      rows of the table, as the file beside a table holds them
 //!   index   NAME  LEAF_PAGES  HEIGHT  DISTINCT...     distinct values of the first part, of the first two parts, ...
 //!   until   ROWS  VALUE                              number of entries of that index whose first part is at most VALUE
 //! ```
@@ -12,8 +13,9 @@
 //! values are listed. All pages are in memory.
 
 use muster_algebra::{ColumnStatistics, IndexStatistics, KeyRange, TableDef, Value};
+use muster_types::distribution::{Distribution, RowSample};
 use muster_types::{Decimal, SqlType, temporal};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ pub struct TableStatistics {
     pub columns: HashMap<usize, ColumnStatistics>,
     /// By position in [`TableDef::indexes`].
     pub indexes: HashMap<usize, Index>,
+    pub distribution: Option<Distribution>,
 }
 
 #[derive(Clone)]
@@ -56,12 +59,21 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
                 let bound = |i: usize| fields.get(i).and_then(|f| value(f, table.columns[column].ty));
                 let known = ColumnStatistics {
                     distinct: number(2),
-                    null_share: 0.0,
                     min: bound(3),
                     max: bound(4),
-                    changed_share: 0.0,
+                    ..ColumnStatistics::default()
                 };
                 statistics.columns.insert(column, known);
+            }
+            "sample" => {
+                let sample: RowSample = serde_json::from_str(fields[1]).expect("a sample");
+                let types = table.columns.iter().map(|column| column.ty).collect();
+                let distribution = Distribution::new(sample, types, BTreeMap::new());
+                assert!(distribution.is_sound(table.columns.len()), "the sample of {}", table.name);
+                for (column, known) in &mut statistics.columns {
+                    known.histogram = distribution.histogram(*column, known.distinct);
+                }
+                statistics.distribution = Some(distribution);
             }
             "index" => {
                 *index = table.index(fields[1]).unwrap_or_else(|| panic!("no index {}", fields[1]));
@@ -70,6 +82,7 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
                     height: number(3) as u32,
                     distinct: (4..fields.len()).map(number).collect(),
                     resident_share: 1.0,
+                    clustering: None,
                 };
                 let ty = table.indexes[*index].parts.first().map(|p| table.columns[p.column].ty);
                 statistics.indexes.insert(*index, Index { known, until: Vec::new(), ty });

@@ -2,7 +2,7 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    scope::FromClause, star::Star,
+    numbering::Expressions, scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
@@ -40,10 +40,11 @@ pub(crate) struct Binder<'a> {
     pub blocks: Vec<Block>,
     /// Position of the query block that is being bound.
     pub block: Option<usize>,
+    /// The query expressions begun so far, and the one that is being bound.
+    pub expressions: Expressions,
     pub tables_bound: usize,
-    /// Stored tables that are read, once for each mention, and whether the rows that the statement changes can be none
-    /// of those that it reads: then they are in a derived table that is computed before.
-    pub reads: Vec<(TableId, bool)>,
+    /// Stored tables that are read, once for each mention.
+    pub reads: Vec<TableRead>,
     /// The stored column behind each column that is read in another form: TIMESTAMP in local time, padded CHAR.
     pub stored_columns: HashMap<ColId, ColId>,
     /// Conditions that the views bound so far in a query check.
@@ -52,11 +53,28 @@ pub(crate) struct Binder<'a> {
     pub changes_strictly: bool,
     /// Asks the next SELECT that is bound for the columns of its FROM clause, unless it groups their rows.
     pub wants_from: bool,
+    /// Asks the next SELECT that is bound for what a client is shown: see [`Item::shown`].
+    pub is_for_client: bool,
     pub from: Option<FromClause>,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
+    /// Expressions of generated columns with an index, each with the column.
+    pub generated: Vec<(Expr, ColId)>,
+}
+
+/// A mention of a stored table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableRead {
+    pub table: TableId,
+    /// Its name in the query.
+    pub alias: String,
+    /// The outermost view that mentions it, by its name in the statement.
+    pub view: Option<String>,
+    /// True if the rows that the statement changes can be none of those that it reads: they are in a derived table that
+    /// is computed before.
+    pub is_sheltered: bool,
 }
 
 /// A bound query: its rows and what its columns are called.
@@ -120,15 +138,18 @@ impl<'a> Binder<'a> {
             warnings: Vec::new(),
             blocks: Vec::new(),
             block: None,
+            expressions: Expressions::default(),
             tables_bound: 0,
             reads: Vec::new(),
             stored_columns: HashMap::new(),
             view_checks: Vec::new(),
             changes_strictly: false,
             wants_from: false,
+            is_for_client: false,
             from: None,
             aggregated_columns: HashSet::new(),
             inserted_row: None,
+            generated: Vec::new(),
         }
     }
 
@@ -187,7 +208,10 @@ impl<'a> Binder<'a> {
             }
             if !matches!(ty, SqlType::Decimal { .. }) {
                 let item = item.unrounded(KEPT_DIGITS);
-                return self.cast_to(item, ty);
+                return match self.computed_integer(&item, ty) {
+                    Some(integer) => integer,
+                    None => self.cast_to(item, ty),
+                };
             }
         }
         self.cast_to(item, ty)
@@ -195,6 +219,12 @@ impl<'a> Binder<'a> {
 
     /// The value as type `ty`: literals at once, all else by a cast.
     pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
+        let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
+        if ty.is_temporal()
+            && let Some(chosen) = self.of_each_result(&item, ty, &mut |binder, result| binder.moment_of(result, ty))
+        {
+            return chosen;
+        }
         let item = match (item.ty, ty) {
             (
                 SqlType::Time { .. },
@@ -246,7 +276,31 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals, shown: None }
+    }
+
+    /// The integer of a floating-point number that was computed: beyond BIGINT it is error 1690 (MySQL:
+    /// `Item_func::llrint_with_overflow_check`). Of a CASE each result is asked for its integer.
+    pub fn computed_integer(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
+        let is_integer = matches!(ty, SqlType::Int { .. });
+        if !is_integer || !matches!(item.ty, SqlType::Float | SqlType::Double) {
+            return None;
+        }
+        let expr = match &item.expr {
+            Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. } => {
+                Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
+            }
+            Expr::Case { branches, otherwise, .. } => {
+                let mut whole = |result: &Expr| {
+                    let item = Item::new(result.clone(), self.type_of(result));
+                    self.convert(item, ty).expr
+                };
+                let branches = branches.iter().map(|(test, result)| (test.clone(), whole(result))).collect();
+                Expr::Case { branches, otherwise: otherwise.as_deref().map(|result| Box::new(whole(result))), ty }
+            }
+            _ => return None,
+        };
+        Some(Item::new(expr, ty))
     }
 
     /// Returns true if the session's modes of dates are not the default ones, which casts and functions of dates have.
@@ -361,6 +415,5 @@ impl<'a> Binder<'a> {
 
 /// Returns true if a conversion reads a text or number as a date, which depends on the session's modes of dates.
 fn reads_date(from: SqlType, to: SqlType) -> bool {
-    let is_dated = matches!(to, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
-    is_dated && !from.is_temporal() && from != SqlType::Null
+    to.is_temporal() && !from.is_temporal() && from != SqlType::Null
 }

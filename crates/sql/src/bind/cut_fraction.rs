@@ -41,8 +41,7 @@ impl Binder<'_> {
         };
         let args = vec![written.expr, integer(1), length];
         let kept = Item::new(Expr::Call { function: ScalarFunction::Substring, args, ty: text }, text);
-        let is_dated = !matches!(ty, SqlType::Time { .. });
-        let expr = match is_dated && self.has_other_date_modes() {
+        let expr = match self.has_other_date_modes() {
             true => Expr::Call { function: ScalarFunction::ReadDate, args: vec![kept.expr, self.date_modes()], ty },
             false => Expr::Cast { arg: Box::new(kept.expr), ty },
         };

@@ -100,7 +100,7 @@ impl Binder<'_> {
     pub(super) fn declared_if_wanted(&self, item: Item, ty: SqlType) -> Item {
         let is_string = ty.is_text() || ty.is_bytes();
         let wanted = match self.declared_type(&item) {
-            Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric(),
+            Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric() || ty == SqlType::Year,
             Some(SqlType::Year) => is_string,
             Some(SqlType::Bit { .. }) => is_string || ty.is_temporal(),
             Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some(),

@@ -176,8 +176,11 @@ pub(super) fn is_dual(table: &ast::TableWithJoins) -> bool {
 /// The columns that a NATURAL JOIN joins by.
 fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
     let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
-    let has = |side: &[usize], c: &FromColumn| side.iter().any(|i| from.columns[*i].name.eq_ignore_ascii_case(&c.name));
-    left.iter().map(|i| &from.columns[*i]).filter(|c| has(&right, c)).map(|c| c.name.clone()).collect()
+    let is_it =
+        |i: &usize, c: &FromColumn| !from.columns[*i].invisible && from.columns[*i].name.eq_ignore_ascii_case(&c.name);
+    let has = |side: &[usize], c: &FromColumn| side.iter().any(|i| is_it(i, c));
+    let named = left.iter().map(|i| &from.columns[*i]).filter(|c| !c.invisible);
+    named.filter(|c| has(&right, c)).map(|c| c.name.clone()).collect()
 }
 
 /// An object's name that must have one part.

@@ -9,11 +9,11 @@
 //! Warnings are MySQL's: 3126 for a hint that contradicts or repeats another, 3127 for a block and 3128 for a table or
 //! an index that there is not.
 
-use super::{binder::Binder, from::Joined};
+use super::{binder::Binder, from::Joined, numbering::Place};
 use crate::{OptimizerHint, hints::HintArgument};
 use muster_algebra::{
-    ColId, HintTarget, Hints, IndexHint, IndexHintKind, IndexHintScope, OrderHint, OrderKind, Rel, Switch, SwitchHint,
-    TableDef,
+    BlockClauses, BlockId, ColId, HintTarget, Hints, IndexHint, IndexHintKind, IndexHintScope, OrderHint, OrderKind,
+    Rel, Switch, SwitchHint, TableDef,
 };
 use muster_types::{ErrorCode, SqlError};
 use sqlparser::ast;
@@ -23,7 +23,12 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The position at which the block's text begins. Views have texts of their own and come after the statement's.
-    place: (usize, u64, u64),
+    pub(super) place: Place,
+    /// The same behind the places of the WITH tables around it, as they are used: the order of MySQL's numbers.
+    pub(super) order: Vec<Place>,
+    /// Position of its query expression.
+    pub(super) expression: usize,
+    pub(super) clauses: BlockClauses,
     hints: Vec<OptimizerHint>,
     tables: Vec<BlockTable>,
 }
@@ -105,8 +110,9 @@ impl Binder<'_> {
         let start = select.select_token.0.span.start;
         // Each use of a view is a text of its own.
         let text = if view_depth == 0 { 0 } else { self.blocks.len() + 1 };
-        self.blocks.push(Block { place: (text, start.line, start.column), hints, tables: Vec::new() });
-        self.block.replace(self.blocks.len() - 1)
+        let around = self.block;
+        self.push_block((text, start.line, start.column), hints);
+        around
     }
 
     /// Begins the query block of an UPDATE or DELETE, with its hints.
@@ -115,12 +121,30 @@ impl Binder<'_> {
         if let Some(text) = text {
             crate::hints::collect(text, &mut hints, &mut self.warnings);
         }
-        self.blocks.push(Block { place: (0, 0, 0), hints, tables: Vec::new() });
-        self.block = Some(self.blocks.len() - 1);
+        self.push_block((0, 0, 0), hints);
+    }
+
+    fn push_block(&mut self, place: Place, hints: Vec<OptimizerHint>) {
+        let order = self.expressions.order(place);
+        let expression = self.expressions.current();
+        self.blocks.push(Block {
+            place,
+            order,
+            expression,
+            clauses: BlockClauses::default(),
+            hints,
+            tables: Vec::new(),
+        });
+        self.enter_block(Some(self.blocks.len() - 1));
     }
 
     pub fn end_block(&mut self, around: Option<usize>) {
-        self.block = around;
+        self.enter_block(around);
+    }
+
+    fn enter_block(&mut self, block: Option<usize>) {
+        self.block = block;
+        self.columns.begin_block(block.map(|position| BlockId(position as u32)));
     }
 
     /// Notes a table of the current block.
@@ -156,6 +180,7 @@ impl Binder<'_> {
 
     /// Looks up all names in hints; index hints are put at their tables.
     pub fn resolve_hints(&mut self, rel: &mut Rel) -> Hints {
+        self.columns.blocks.blocks = self.numbered_blocks();
         let blocks = std::mem::take(&mut self.blocks);
         if blocks.iter().all(|b| b.hints.is_empty()) {
             return Hints::default();

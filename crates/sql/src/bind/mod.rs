@@ -9,10 +9,11 @@
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
+//!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   sort_length  max_sort_length
 //!   dependency  which columns determine which     hints      /*+ .. */
-//!   dml         INSERT, UPDATE, DELETE
+//!   dml         INSERT, UPDATE, DELETE       numbering  the numbers of query blocks
 //!   subquery    subqueries in expressions    expr/      expressions
 //! ```
 
@@ -25,8 +26,10 @@ mod dependency;
 mod dml;
 mod expr;
 mod from;
+mod generated;
 mod hints;
 mod null_dates;
+mod numbering;
 mod order;
 mod output;
 mod query;
@@ -44,9 +47,9 @@ mod written_null;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
-    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewRows, NewValue,
-    OnDuplicateUpdate, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete, bind_insert, bind_update,
-    replace_columns,
+    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundRow, BoundUpdate, ChangeTarget, NewRows, NewValue,
+    OnDuplicateUpdate, RowCheck, RowRules, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete,
+    bind_insert, bind_row, bind_update, replace_columns, type_of_expression,
 };
 pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;
@@ -212,7 +215,18 @@ pub struct Bound {
 
 /// Looks up all names of a query and types it.
 pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
+    bind_query_for(query, env, false)
+}
+
+/// As [`bind_query`], for a client: a decimal that is one of several values is a text with the digits that the value
+/// has, and its column's [`muster_algebra::ResultShape`] says that it is a decimal.
+pub fn bind_result(query: &Query, env: &BindEnv) -> Result<Bound> {
+    bind_query_for(query, env, true)
+}
+
+fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<Bound> {
     let mut binder = Binder::new(env);
+    binder.is_for_client = is_for_client && query::is_single_block(&query.ast);
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &query.items);
     let bound = match query.ast.locks.is_empty() {

@@ -14,7 +14,8 @@ impl Binder<'_> {
     /// The conditions of a WHERE clause over these tables, with the zero date beside NULL. Only whole conditions and
     /// columns of tables that stand there themselves count, not those of views and derived tables.
     pub(super) fn conditions(&mut self, item: Item, from: &FromClause) -> Vec<Expr> {
-        let conditions = self.conditions_of_where(item, from);
+        let mut conditions = self.conditions_of_where(item, from);
+        self.by_generated_columns(&mut conditions, from);
         conditions.into_iter().map(|condition| self.with_zero_date(condition, from)).collect()
     }
 

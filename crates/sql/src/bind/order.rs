@@ -17,6 +17,11 @@ impl Limits {
         self != Limits::default()
     }
 
+    /// The most rows that pass, `u64::MAX` with an offset alone; `None` if there is no clause.
+    pub fn count_or_all(self) -> Option<u64> {
+        self.is_set().then(|| self.count.unwrap_or(u64::MAX))
+    }
+
     pub fn apply(self, input: Rel) -> Rel {
         if !self.is_set() {
             return input;

@@ -9,7 +9,7 @@ use super::{
     order::Limits,
     select::{Selected, column_name},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ScalarFunction};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ResultShape, ScalarFunction};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 
@@ -59,6 +59,7 @@ impl Binder<'_> {
         limits: Limits,
     ) -> Result<BoundQuery> {
         let available = rel.output();
+        let selected = selected.into_iter().map(|s| shown_beside(s, &keys)).collect();
         let (mut exprs, outputs) = self.outputs(selected, &available);
         let shown: Vec<ColId> = outputs.iter().map(|o| o.id).collect();
         // A key that is an output is that column; a column of the input stays what it is.
@@ -109,7 +110,13 @@ impl Binder<'_> {
     fn outputs(&mut self, selected: Vec<Selected>, available: &[ColId]) -> (Vec<(ColId, Expr)>, Vec<Output>) {
         let mut exprs: Vec<(ColId, Expr)> = Vec::with_capacity(selected.len());
         let mut outputs = Vec::with_capacity(selected.len());
-        for s in selected {
+        for mut s in selected {
+            if let Some(text) = s.item.shown.take() {
+                let id = self.shown_output(&s, &text);
+                outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
+                exprs.push((id, *text));
+                continue;
+            }
             let id = match s.item.expr {
                 // A column keeps its number, unless it is another query's, is shown twice, or is what a function gives.
                 Expr::Column(id)
@@ -142,6 +149,16 @@ impl Binder<'_> {
             exprs.push((id, s.item.expr));
         }
         (exprs, outputs)
+    }
+
+    /// The column of a decimal that is shown as a text, which clients are told is the decimal.
+    fn shown_output(&mut self, selected: &Selected, text: &Expr) -> ColId {
+        let item = &selected.item;
+        let id = self.new_column(&selected.name, text, self.type_of(text));
+        let shape = selected.ast.map(|written| self.result_shape(written, item)).unwrap_or_default();
+        let nullable = shape.nullable.or(Some(self.nullable(&item.expr)));
+        self.columns.set_shape(id, ResultShape { ty: Some(item.ty), nullable, ..shape });
+        id
     }
 
     /// Returns true for a column of a table that the statement does not name but as the argument of a function which
@@ -211,6 +228,15 @@ impl Binder<'_> {
             self.columns.set_shown_origin(id, shown);
         }
     }
+}
+
+/// The item without its text if that, beside the value that rows are sorted by, would compute twice what can be
+/// computed once only.
+fn shown_beside<'q>(mut selected: Selected<'q>, keys: &[Key]) -> Selected<'q> {
+    if keys.iter().any(|key| key.expr == selected.item.expr) && !selected.item.expr.is_movable() {
+        selected.item.shown = None;
+    }
+    selected
 }
 
 /// The projection, unless it changes nothing.

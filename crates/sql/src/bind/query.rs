@@ -5,11 +5,24 @@ use super::{
     order::{self, Limits},
     scope::{Clause, Cte, FromClause, Names, Relation, Scope},
 };
-use crate::typing::{Item, result};
+use crate::{
+    statement::{locking_of, tables_of},
+    typing::{Item, result},
+};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
 use muster_types::{Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
+
+/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables
+/// to mention.
+pub(super) fn is_single_block(query: &ast::Query) -> bool {
+    match &*query.body {
+        ast::SetExpr::Select(_) => true,
+        ast::SetExpr::Query(inner) => is_single_block(inner),
+        _ => false,
+    }
+}
 
 impl Binder<'_> {
     /// A whole query. `ordered`: whether the order of its rows matters to who uses it.
@@ -26,6 +39,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("FETCH"));
         }
         if let Some(lock) = query.locks.first() {
+            self.check_locking(query, &names)?;
             // Nothing would be locked, so nobody shall believe that it is.
             return Err(SqlError::unsupported(format!("FOR {} in a subquery", lock.lock_type)));
         }
@@ -38,6 +52,20 @@ impl Binder<'_> {
                 self.order_outputs(bound, keys, limits, &names, ordered)
             }
         }
+    }
+
+    /// Error 1142 or 3550 for a subquery that locks rows of `information_schema`.
+    fn check_locking(&self, query: &ast::Query, names: &Names) -> Result<()> {
+        let clauses = locking_of(query);
+        for (table, shown) in tables_of(query) {
+            let database = table.database.as_deref().or(names.database);
+            for clause in clauses.iter().filter(|clause| clause.names(&shown)) {
+                database.map_or(Ok(()), |database| {
+                    self.env.catalog.check_locking(database, &table.name, clause.exclusive)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn set_expression(&mut self, body: &SetExpr, names: &Names, ordered: bool) -> Result<BoundQuery> {

@@ -34,6 +34,8 @@ pub(crate) struct FromColumn {
     pub relation: usize,
     pub name: String,
     pub id: ColId,
+    /// True if it counts only where it is named.
+    pub invisible: bool,
 }
 
 /// The columns of a FROM clause.
@@ -42,7 +44,8 @@ pub(crate) struct FromClause {
     pub relations: Vec<Relation>,
     /// Table by table, in each table's order.
     pub columns: Vec<FromColumn>,
-    /// Positions in `columns`: what `*` shows, in order, and what an unqualified name can mean. A column joined by
+    /// Positions in `columns`: what `*` shows, in order, and what an unqualified name can mean. `*` leaves out those
+    /// that are invisible. A column joined by
     /// USING or NATURAL is there once.
     pub visible: Vec<usize>,
 }
@@ -51,8 +54,13 @@ impl FromClause {
     /// One relation with these columns.
     pub fn single(relation: Relation, columns: Vec<(String, ColId)>) -> FromClause {
         let columns: Vec<FromColumn> =
-            columns.into_iter().map(|(name, id)| FromColumn { relation: 0, name, id }).collect();
+            columns.into_iter().map(|(name, id)| FromColumn { relation: 0, name, id, invisible: false }).collect();
         FromClause { relations: vec![relation], visible: (0..columns.len()).collect(), columns }
+    }
+
+    /// Positions of the columns that `*` shows.
+    pub fn shown(&self) -> Vec<usize> {
+        self.visible.iter().copied().filter(|i| !self.columns[*i].invisible).collect()
     }
 
     /// Both sides of a join. Error 1066 when a name is taken.

@@ -7,18 +7,19 @@
 //! where the first Project, and those behind it, are there only if something is to compute.
 
 use super::{
+    aggregate::Parts,
     binder::{Aggregates, Binder, BoundQuery},
     expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
-    scope::{Clause, Names, Scope},
+    scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
 };
 use crate::{
     parse::is_reserved,
     typing::{Item, arithmetic::KEPT_DIGITS},
 };
-use muster_algebra::{ColId, Expr, Rel};
+use muster_algebra::{BlockClauses, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem, UnaryOperator};
 
@@ -33,6 +34,13 @@ pub(crate) struct Selected<'q> {
     pub alias: Option<String>,
     /// True if the alias was written.
     pub explicit: bool,
+}
+
+impl Selected<'_> {
+    /// The value, and the text that it is shown as.
+    fn exprs(&mut self) -> impl Iterator<Item = &mut Expr> {
+        std::iter::once(&mut self.item.expr).chain(self.item.shown.as_deref_mut())
+    }
 }
 
 impl Binder<'_> {
@@ -60,6 +68,7 @@ impl Binder<'_> {
         ordered: bool,
     ) -> Result<BoundQuery> {
         let wants_from = std::mem::take(&mut self.wants_from);
+        let is_for_client = std::mem::take(&mut self.is_for_client);
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
@@ -89,18 +98,13 @@ impl Binder<'_> {
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
         if !aggregated && !aggregates.reduce_rows() {
-            let exprs = selected.iter_mut().map(|s| &mut s.item.expr).chain(&mut having);
+            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
         }
         if !ordered && !limits.is_set() {
             keys.clear();
         }
-        if self.block == Some(0) {
-            self.aggregated = aggregated;
-        }
-        if wants_from && !aggregated {
-            self.from = Some(from.clone());
-        }
+        self.note_rows(aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
@@ -108,18 +112,30 @@ impl Binder<'_> {
                 // There is one row.
                 keys.clear();
             }
-            let parts = super::aggregate::Parts {
-                outputs: selected.iter_mut().map(|s| &mut s.item.expr).collect(),
-                having: having.iter_mut().collect(),
-                keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
-            };
+            let parts = parts(&mut selected, &mut having, &mut keys);
             rel = self.group(rel, &from, group, aggregates, parts)?;
         }
         if !having.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
+        if distinct || !is_for_client {
+            selected.iter_mut().for_each(|s| s.item.shown = None);
+        }
+        let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
+        let limit = limits.count_or_all();
+        self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.
+    fn note_rows(&mut self, aggregated: bool, wanted: Option<&FromClause>) {
+        if self.block == Some(0) {
+            self.aggregated = aggregated;
+        }
+        if !aggregated && let Some(from) = wanted {
+            self.from = Some(from.clone());
+        }
     }
 
     fn having(&mut self, condition: &ast::Expr, mut cx: ExprContext) -> Result<Vec<Expr>> {
@@ -145,7 +161,7 @@ impl Binder<'_> {
                     if scope.from.relations.is_empty() {
                         return Err(SqlError::new(ErrorCode::NoTablesUsed, "No tables used"));
                     }
-                    found.extend(self.star(item, scope.from, scope.from.visible.clone(), names));
+                    found.extend(self.star(item, scope.from, scope.from.shown(), names));
                     continue;
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
@@ -286,6 +302,18 @@ impl Binder<'_> {
             }
         }
         Ok(keys)
+    }
+}
+
+/// The expressions that are computed from groups. The texts that values are shown as stand behind the items of the
+/// list, which errors number.
+fn parts<'x>(selected: &'x mut [Selected], having: &'x mut [Expr], keys: &'x mut [Key]) -> Parts<'x> {
+    let (outputs, shown): (Vec<_>, Vec<_>) =
+        selected.iter_mut().map(|s| (&mut s.item.expr, s.item.shown.as_deref_mut())).unzip();
+    Parts {
+        outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
+        having: having.iter_mut().collect(),
+        keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
     }
 }
 

@@ -81,7 +81,8 @@ pub(super) fn columns_of_table(kind: &SelectItemQualifiedWildcardKind, from: &Fr
     let Some(relation) = from.relations.iter().position(|r| from.matches(r, &qualifier)) else {
         return Err(SqlError::new(ErrorCode::UnknownTable, format!("Unknown table '{}'", qualifier.join("."))));
     };
-    Ok((0..from.columns.len()).filter(|i| from.columns[*i].relation == relation).collect())
+    let is_shown = |i: &usize| from.columns[*i].relation == relation && !from.columns[*i].invisible;
+    Ok((0..from.columns.len()).filter(is_shown).collect())
 }
 
 /// A column as `table`.`column`, with the database where two tables of one name need it.

@@ -6,7 +6,7 @@ use super::{
     expr::ExprContext,
 };
 use crate::typing::{Item, collation, comparison};
-use muster_algebra::{ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
+use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::HashSet;
@@ -14,7 +14,10 @@ use std::collections::HashSet;
 impl Binder<'_> {
     fn inner_query(&mut self, query: &ast::Query, cx: &ExprContext, ordered: bool) -> Result<BoundQuery> {
         let names = super::scope::Names { outer: Some(cx.scope), ..cx.names.clone() };
-        self.query(query, &names, ordered)
+        let begun = self.begin_expression(BlockPlace::Expression, None);
+        let bound = self.query(query, &names, ordered);
+        self.expressions.end(begun);
+        bound
     }
 
     pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &ExprContext) -> Result<Item> {

@@ -1,16 +1,17 @@
 //! One table of FROM: stored, computed, a view, a WITH table, or a query in parentheses.
 
 use super::{
-    binder::{Binder, BoundQuery},
+    binder::{Binder, BoundQuery, TableRead},
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
+    numbering::BegunExpression,
     scope::{Cte, FromClause, Names, Relation},
     select::bare_name,
 };
 use crate::Statement;
 use muster_algebra::{
-    ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction, TableDef,
-    ViewDef,
+    BlockPlace, ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction,
+    TableDef, ViewDef, Visibility,
 };
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value, time_zone::TimeZone};
 use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
@@ -50,7 +51,9 @@ impl Binder<'_> {
                 };
                 self.count_table()?;
                 let reads = self.reads.len();
+                let begun = self.begin_derived(&alias.name.value, None);
                 let bound = self.query(subquery, names, false)?;
+                self.end_derived(begun, &bound.rel, &alias.name.value);
                 self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
@@ -77,7 +80,8 @@ impl Binder<'_> {
         if database.is_none()
             && let Some(cte) = names.cte(table)
         {
-            return self.cte(&cte, alias_name, names);
+            let start = name.0.first().and_then(|part| part.as_ident()).map(|ident| ident.span.start);
+            return self.cte(&cte, alias_name, start.map(|at| (at.line, at.column)), names);
         }
         let Some(database) = database.or(names.database) else {
             return Err(SqlError::no_database_selected());
@@ -106,7 +110,12 @@ impl Binder<'_> {
         }
     }
 
-    fn base_table(&mut self, table: Arc<TableDef>, alias: &str, hints: &[ast::TableIndexHints]) -> Result<Joined> {
+    pub(super) fn base_table(
+        &mut self,
+        table: Arc<TableDef>,
+        alias: &str,
+        hints: &[ast::TableIndexHints],
+    ) -> Result<Joined> {
         let hints = hints.iter().map(|h| index_hint(&table, alias, h)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
@@ -114,7 +123,11 @@ impl Binder<'_> {
                 database: table.database.clone(),
                 table: table.name.clone(),
                 alias: alias.to_string(),
-                column: c.name.clone(),
+                column: match &c.generated {
+                    // It has no name that is shown.
+                    Some(generated) if c.is_hidden() => generated.expr.replace('`', ""),
+                    _ => c.name.clone(),
+                },
             };
             let decimals = c.digits.map(|d| d.scale);
             let meta =
@@ -124,11 +137,19 @@ impl Binder<'_> {
         let stored = columns.clone();
         let read = self.columns_as_read(&mut columns);
         self.dependencies.add_table(&table, &columns);
-        let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
+        // What holds the values of a part of a functional index has no name.
+        let named_columns = columns.iter().filter(|(_, i)| !table.columns[*i].is_hidden());
+        let named: Vec<NamedColumn> = named_columns.map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let (database, source) = (Some(table.database.clone()), RelationSource::Table);
         let relation = Relation { database, alias: alias.to_string(), source };
-        self.reads.push((table.id, false));
-        let from = FromClause::single(relation, named);
+        self.reads.push(TableRead { table: table.id, alias: alias.to_string(), view: None, is_sheltered: false });
+        let mut from = FromClause::single(relation, named);
+        for (column, def) in from.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.is_hidden())) {
+            column.invisible = def.visibility == Visibility::Invisible;
+        }
+        if table.columns.iter().any(|c| c.generated.is_some()) {
+            self.note_generated(&table, &from, &columns);
+        }
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match read {
             Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
@@ -175,7 +196,8 @@ impl Binder<'_> {
         converted.then_some(exprs)
     }
 
-    fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {
+    /// `used_at`: line and column of the name.
+    fn cte(&mut self, cte: &Cte, alias: &str, used_at: Option<(u64, u64)>, names: &Names) -> Result<Joined> {
         if names.cte_depth >= MAX_CTE_DEPTH {
             return Err(SqlError::new(
                 ErrorCode::TooHighLevelOfNesting,
@@ -185,7 +207,9 @@ impl Binder<'_> {
         let inside =
             Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
         let reads = self.reads.len();
+        let begun = self.begin_derived(alias, used_at);
         let bound = self.query(&cte.ast.query, &inside, false)?;
+        self.end_derived(begun, &bound.rel, alias);
         self.shelter(reads, &bound.rel, alias);
         self.derived(bound, alias, column_names(&cte.ast.alias)?)
     }
@@ -216,6 +240,7 @@ impl Binder<'_> {
             cte_depth: names.cte_depth,
         };
         let (reads, outside) = (self.reads.len(), std::mem::take(&mut self.view_checks));
+        let begun = self.begin_derived(alias, None);
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
             ErrorCode::NoSuchTable
             | ErrorCode::BadField
@@ -224,8 +249,10 @@ impl Binder<'_> {
             | ErrorCode::TableAccessDenied => invalid(),
             _ => e,
         })?;
+        self.end_derived(begun, &bound.rel, alias);
         let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);
+        self.reads[reads..].iter_mut().for_each(|read| read.view = Some(alias.to_string()));
         let mut joined = self.derived(bound, alias, view.columns.clone())?;
         for (id, name) in joined.from.columns.iter().map(|column| (column.id, &column.name)) {
             let shown = ColumnOrigin {
@@ -244,6 +271,17 @@ impl Binder<'_> {
         Ok(joined)
     }
 
+    fn begin_derived(&mut self, alias: &str, used_at: Option<(u64, u64)>) -> BegunExpression {
+        self.begin_expression(BlockPlace::Derived(alias.to_string()), used_at)
+    }
+
+    fn end_derived(&mut self, begun: BegunExpression, rel: &Rel, alias: &str) {
+        self.expressions.end(begun);
+        if is_merged(rel) && !self.is_kept_apart(alias) {
+            self.expressions.merge(begun);
+        }
+    }
+
     /// Returns true if a subquery, bound since there were `reads` tables that are read, reads a table of the relation
     /// again.
     fn reads_again(&self, reads: usize, rel: &Rel) -> bool {
@@ -251,7 +289,7 @@ impl Binder<'_> {
         let tables = base_tables(rel, false);
         tables.iter().any(|base| {
             let own = tables.iter().filter(|other| other.table.id == base.table.id).count();
-            reads.iter().filter(|(id, sheltered)| *id == base.table.id && !sheltered).count() > own
+            reads.iter().filter(|read| read.table == base.table.id && !read.is_sheltered).count() > own
         })
     }
 
@@ -259,7 +297,7 @@ impl Binder<'_> {
     /// the derived table that they are in is not merged into the query around it.
     fn shelter(&mut self, reads: usize, rel: &Rel, alias: &str) {
         if !is_merged(rel) || self.is_kept_apart(alias) {
-            self.reads[reads..].iter_mut().for_each(|(_, sheltered)| *sheltered = true);
+            self.reads[reads..].iter_mut().for_each(|read| read.is_sheltered = true);
         }
     }
 
@@ -354,7 +392,8 @@ fn index_hint(table: &TableDef, alias: &str, hint: &ast::TableIndexHints) -> Res
         return Err(SqlError::syntax(")", 1));
     }
     let find = |name: &ast::Ident| {
-        let position = table.index(&name.value).filter(|i| *i > 0 || table.has_primary_key());
+        let is_known = |i: &usize| (*i > 0 || table.has_primary_key()) && !table.indexes[*i].invisible;
+        let position = table.index(&name.value).filter(is_known);
         position.ok_or_else(|| no_such_index(&name.value, alias))
     };
     let indexes = hint.index_names.iter().map(find).collect::<Result<Vec<_>>>()?;

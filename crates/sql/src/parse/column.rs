@@ -1,7 +1,10 @@
 //! Column definitions: types, defaults, attributes.
 
-use super::cursor::Cursor;
-use crate::{ColumnSpec, DefaultClause};
+use super::{
+    cursor::Cursor,
+    ddl::{check_constraint, constraint_name, parenthesised_expression},
+};
+use crate::{ColumnSpec, DefaultClause, GeneratedSpec};
 use muster_types::{
     BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, MemberList, NumberKind, Result, SqlError, SqlType,
     TextKind, UnsignedNumber, Value,
@@ -18,24 +21,7 @@ const VARCHAR_MAX: u64 = 65_535;
 /// `name type attributes..`.
 pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
     let name = c.identifier()?;
-    let mut spec = ColumnSpec {
-        ty: SqlType::Null,
-        digits: None,
-        size: None,
-        display_width: None,
-        is_real: false,
-        charset: None,
-        collation: None,
-        is_binary: false,
-        nullable: None,
-        default: None,
-        auto_increment: false,
-        primary_key: false,
-        unique: false,
-        comment: String::new(),
-        on_update_now: None,
-        name,
-    };
+    let mut spec = ColumnSpec::plain(name, SqlType::Null);
     if data_type(c, &mut spec)? {
         // SERIAL
         spec.nullable = Some(false);
@@ -68,22 +54,19 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         spec.collation = Some(c.name_or_string()?);
     } else if c.accept("CHARACTER SET") || c.accept("CHARSET") {
         spec.charset = Some(c.name_or_string()?);
-    } else if c
-        .accept_any(&["VISIBLE", "COLUMN_FORMAT FIXED", "COLUMN_FORMAT DYNAMIC", "COLUMN_FORMAT DEFAULT"])
-        .is_some()
+    } else if let Some(word) = c.accept_any(&["VISIBLE", "INVISIBLE"]) {
+        spec.invisible = word == "INVISIBLE";
+    } else if c.at("CONSTRAINT") || c.at("CHECK") {
+        let name = constraint_name(c)?.flatten();
+        spec.checks.push(check_constraint(c, name, Some(&spec.name))?);
+    } else if c.at("GENERATED") || c.at("AS") {
+        generated(c, spec)?;
+    } else if c.accept_any(&["COLUMN_FORMAT FIXED", "COLUMN_FORMAT DYNAMIC", "COLUMN_FORMAT DEFAULT"]).is_some()
         || c.accept_any(&["STORAGE DISK", "STORAGE MEMORY"]).is_some()
     {
         // Nothing to do with them here.
     } else {
-        for (word, what) in [
-            ("GENERATED", "generated columns"),
-            ("AS", "generated columns"),
-            ("REFERENCES", "REFERENCES"),
-            ("CHECK", "CHECK"),
-            ("CONSTRAINT", "CHECK"),
-            ("INVISIBLE", "invisible columns"),
-            ("SRID", "spatial types"),
-        ] {
+        for (word, what) in [("REFERENCES", "REFERENCES"), ("SRID", "spatial types")] {
             if c.at(word) {
                 return Err(SqlError::unsupported(what));
             }
@@ -91,6 +74,18 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         return Ok(false);
     }
     Ok(true)
+}
+
+/// `[GENERATED ALWAYS] AS (expr) [VIRTUAL | STORED]`.
+fn generated(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<()> {
+    if c.accept("GENERATED") {
+        c.expect("ALWAYS")?;
+    }
+    c.expect("AS")?;
+    let expr = parenthesised_expression(c)?;
+    let stored = c.accept_any(&["VIRTUAL", "STORED"]) == Some("STORED");
+    spec.generated = Some(GeneratedSpec { expr, stored });
+    Ok(())
 }
 
 /// The type; true for SERIAL, which is more than a type.
@@ -441,12 +436,13 @@ fn current_timestamp(c: &mut Cursor) -> Result<u64> {
     Ok(fsp)
 }
 
-fn default(c: &mut Cursor) -> Result<DefaultClause> {
+/// What stands behind DEFAULT.
+pub(super) fn default(c: &mut Cursor) -> Result<DefaultClause> {
     if ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"].iter().any(|w| c.at(w)) {
         return Ok(DefaultClause::CurrentTimestamp { fsp: current_timestamp(c)? });
     }
     if *c.peek(0) == Token::LParen {
-        return Err(SqlError::unsupported("DEFAULT (expression)"));
+        return Ok(DefaultClause::Expr(parenthesised_expression(c)?));
     }
     Ok(DefaultClause::Value(literal(c)?))
 }

@@ -56,7 +56,7 @@ fn begins_query(source: &SourceText, before: &[usize]) -> bool {
     }
 }
 
-/// The tokens behind `EXPLAIN [ANALYZE] [FORMAT = name]`.
+/// The tokens behind `EXPLAIN [ANALYZE] [FORMAT = name] [INTO @name]`.
 fn without_explain<'a>(source: &SourceText, tokens: &'a [usize]) -> &'a [usize] {
     let is = |n: usize, name: &str| tokens.get(n).is_some_and(|at| word(source, *at) == name);
     if !["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|name| is(0, name)) {
@@ -66,6 +66,10 @@ fn without_explain<'a>(source: &SourceText, tokens: &'a [usize]) -> &'a [usize] 
     n += is(n, "ANALYZE") as usize;
     if is(n, "FORMAT") {
         n += 3;
+    }
+    if is(n, "INTO") {
+        // `@name` is one token, `@'name'` two.
+        n += if is(n + 1, "") || is(n + 1, "@") { 3 } else { 2 };
     }
     tokens.get(n..).unwrap_or(&[])
 }

@@ -7,6 +7,7 @@
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
 //!   literal_rows  rows of literals of an INSERT, which become no tokens
 //!   explicit_table  `TABLE t`, which is `SELECT * FROM t`
+//!   digit_names  names that begin with digits, and numbers right next to names
 //!   locking    FOR UPDATE and its kin
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
@@ -20,11 +21,13 @@
 //! ```
 
 mod account;
+mod alter;
 mod column;
 mod cursor;
 mod ddl;
 mod default_text;
 mod dialect;
+mod digit_names;
 mod dml;
 #[cfg(test)]
 mod dml_tests;

@@ -110,7 +110,7 @@ fn errors_name_the_place() {
         ("create table t (a int) partition by hash (a)", "PARTITION BY"),
         ("create table t (a json)", "type JSON"),
         ("create trigger x before insert on t for each row set @a = 1", "CREATE TRIGGER"),
-        ("alter table t add column a int", "ALTER TABLE .. ADD COLUMN"),
+        ("alter table t add foreign key (a) references u (a)", "FOREIGN KEY"),
         ("load data infile 'x' into table t set a = 1", "LOAD DATA .. SET"),
     ] {
         let (code, message) = error(sql);
@@ -184,6 +184,10 @@ fn queries_of_all_shapes_parse() {
         "explain replace into d.t (a, b) table s order by a limit 1",
         "create view v (a, b) as table t",
         "analyze table t",
+        "export statistics for table t, d.u into 'a.json'",
+        "import statistics from 'a.json'",
+        "analyze table d.t update histogram on a, b with 16 buckets",
+        "analyze local table t drop histogram on a",
         "select (1, 2) in (select a, b from t), row(1, 2) = (1, 2)",
         "select 1 from t where a > all (select 1) and b = any (select 2) and exists (select 3)",
         "select 1 from dual",
@@ -260,7 +264,10 @@ fn tables_are_defined() {
     assert_eq!(t.columns[5].default, Some(DefaultClause::CurrentTimestamp { fsp: 3 }));
     assert_eq!(t.columns[6].default, Some(DefaultClause::Value(Value::Bytes(vec![0, 255]))));
     assert_eq!(t.indexes.len(), 4);
-    assert_eq!(t.indexes[1].columns[0], IndexColumn { name: "v".into(), prefix: Some(5), descending: false });
+    assert_eq!(
+        t.indexes[1].columns[0],
+        IndexColumn { name: "v".into(), expr: None, prefix: Some(5), descending: false }
+    );
     assert!(t.indexes[1].columns[1].descending);
     assert_eq!(t.indexes[3].name, None);
     assert_eq!(t.options.engine.as_deref(), Some("InnoDB"));

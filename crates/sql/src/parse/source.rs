@@ -64,6 +64,7 @@ impl<'a> SourceText<'a> {
             }
         }
         source.join_user_variables();
+        super::digit_names::separate(&mut source);
         super::function_words::quote_spaced(&mut source, modes);
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;

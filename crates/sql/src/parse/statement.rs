@@ -1,8 +1,8 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
 use super::{account, cursor::Cursor, ddl, dml, load, session, show, transaction};
-use crate::{Explain, ExplainFormat, Statement};
-use muster_types::{Result, SqlError};
+use crate::{Analyze, Explain, ExplainFormat, HistogramChange, Statement, TableName};
+use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
@@ -24,7 +24,27 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::TruncateTable(c.table_name()?))
         }
         "ANALYZE" => analyze(c),
+        "EXPORT" => {
+            c.expect("EXPORT STATISTICS FOR TABLE")?;
+            let tables = c.list(|c| c.table_name())?;
+            c.expect("INTO")?;
+            Ok(Statement::ExportStatistics { tables, path: c.string()? })
+        }
+        "IMPORT" if c.at_nth(1, "STATISTICS") => {
+            c.expect("IMPORT STATISTICS FROM")?;
+            Ok(Statement::ImportStatistics { path: c.string()? })
+        }
         "CHECK" => check(c),
+        "OPTIMIZE" => Ok(Statement::OptimizeTable(maintained(c)?)),
+        "REPAIR" => {
+            let names = maintained(c)?;
+            while c.accept_any(&["QUICK", "EXTENDED", "USE_FRM"]).is_some() {}
+            Ok(Statement::RepairTable(names))
+        }
+        "CHECKSUM" => {
+            let names = maintained(c)?;
+            Ok(Statement::ChecksumTable { names, quick: c.accept_any(&["QUICK", "EXTENDED"]) == Some("QUICK") })
+        }
         "LOAD" => load::load_data(c),
         "SET" => session::set(c),
         "SHOW" => show::show(c),
@@ -54,9 +74,10 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Shutdown)
         }
-        "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "REPAIR" | "CHECKSUM" | "IMPORT" | "INSTALL" | "UNINSTALL"
-        | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET"
-        | "HELP" | "RESTART" => Err(SqlError::unsupported(first)),
+        "CALL" | "HANDLER" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE"
+        | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => {
+            Err(SqlError::unsupported(first))
+        }
         _ => Err(c.error()),
     }
 }
@@ -88,26 +109,19 @@ fn query(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
+/// `EXPLAIN [ANALYZE] [FORMAT = name] [INTO @variable] statement | FOR CONNECTION number`, `DESCRIBE table [column]`
+/// (MySQL manual 15.8.2).
 fn explain(c: &mut Cursor) -> Result<Statement> {
     c.advance();
-    let mut analyze = c.accept("ANALYZE");
-    let mut format = None;
+    let (mut analyze, mut format, mut into) = (c.accept("ANALYZE"), None, None);
     loop {
         if c.at("FORMAT") && *c.peek(1) == Token::Eq {
             c.advance();
             c.advance();
-            let name = c.name_or_string()?;
-            format = Some(match name.to_ascii_uppercase().as_str() {
-                "TRADITIONAL" => ExplainFormat::Traditional,
-                "JSON" => ExplainFormat::Json,
-                "TREE" => ExplainFormat::Tree,
-                _ => {
-                    return Err(SqlError::new(
-                        muster_types::ErrorCode::Unknown,
-                        format!("Unknown EXPLAIN format name: '{name}'"),
-                    ));
-                }
-            });
+            format = Some(explain_format(&c.name_or_string()?)?);
+        } else if into.is_none() && c.at("INTO") {
+            c.advance();
+            into = Some(session::user_variable(c)?.ok_or_else(|| c.error())?);
         } else if !analyze && c.accept("ANALYZE") {
             analyze = true;
         } else if c.accept_any(&["EXTENDED", "PARTITIONS"]).is_none() {
@@ -115,20 +129,36 @@ fn explain(c: &mut Cursor) -> Result<Statement> {
         }
     }
     if c.at("FOR") && c.at_nth(1, "CONNECTION") {
-        return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
+        c.advance();
+        c.advance();
+        let id = c.unsigned()?;
+        return Ok(Statement::ExplainConnection { analyze, format, into, id });
     }
     let begins_statement = *c.peek(0) == Token::LParen
         || ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE"].iter().any(|w| c.at(w));
     if begins_statement {
         let statement = Box::new(statement(c)?);
-        return Ok(Statement::Explain(Explain { analyze, format, statement }));
+        return Ok(Statement::Explain(Explain { analyze, format, into, statement }));
     }
-    if analyze || format.is_some() {
+    if analyze || format.is_some() || into.is_some() {
         return Err(c.error());
     }
     let table = c.table_name()?;
     let pattern = if c.at_end() { None } else { Some(c.name_or_string()?) };
     Ok(Statement::Describe { table, pattern })
+}
+
+/// Error 1791 for a name that is none of a format.
+fn explain_format(name: &str) -> Result<ExplainFormat> {
+    match name.to_ascii_uppercase().as_str() {
+        "TRADITIONAL" => Ok(ExplainFormat::Traditional),
+        "JSON" => Ok(ExplainFormat::Json),
+        "TREE" => Ok(ExplainFormat::Tree),
+        _ => {
+            let message = format!("Unknown EXPLAIN format name: '{name}'");
+            Err(SqlError::new(muster_types::ErrorCode::UnknownExplainFormat, message))
+        }
+    }
 }
 
 /// `CHECK TABLE`: every option asks for the same, the whole check.
@@ -147,6 +177,35 @@ fn check(c: &mut Cursor) -> Result<Statement> {
     }
 }
 
+/// The tables of OPTIMIZE, REPAIR and CHECKSUM TABLE.
+fn maintained(c: &mut Cursor) -> Result<Vec<TableName>> {
+    c.advance();
+    c.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+    if c.accept_any(&["TABLE", "TABLES"]).is_none() {
+        return Err(c.error());
+    }
+    c.list(|c| c.table_name())
+}
+
+/// `WITH n BUCKETS`, 1 to 1024.
+fn histogram_buckets(c: &mut Cursor) -> Result<u64> {
+    const DEFAULT: u64 = 100;
+    const MOST: u64 = 1024;
+    if c.at("USING") {
+        return Err(SqlError::unsupported("ANALYZE TABLE .. UPDATE HISTOGRAM .. USING DATA"));
+    }
+    if !c.accept("WITH") {
+        return Ok(DEFAULT);
+    }
+    let buckets = c.unsigned()?;
+    c.expect("BUCKETS")?;
+    if !(1..=MOST).contains(&buckets) {
+        let message = "Number of buckets value is out of range in 'ANALYZE TABLE'";
+        return Err(SqlError::new(ErrorCode::DataOutOfRange, message));
+    }
+    Ok(buckets)
+}
+
 fn analyze(c: &mut Cursor) -> Result<Statement> {
     c.expect("ANALYZE")?;
     c.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
@@ -154,8 +213,16 @@ fn analyze(c: &mut Cursor) -> Result<Statement> {
         return Err(c.error());
     }
     let tables = c.list(|c| c.table_name())?;
-    if c.at("UPDATE") || c.at("DROP") {
-        return Err(SqlError::unsupported("ANALYZE TABLE .. HISTOGRAM"));
-    }
-    Ok(Statement::AnalyzeTable(tables))
+    let histograms = match c.accept_any(&["UPDATE", "DROP"]) {
+        None => None,
+        Some(change) => {
+            c.expect("HISTOGRAM ON")?;
+            let columns = c.list(|c| c.unreserved())?;
+            Some(match change {
+                "UPDATE" => HistogramChange::Update { columns, buckets: histogram_buckets(c)? },
+                _ => HistogramChange::Drop { columns },
+            })
+        }
+    };
+    Ok(Statement::AnalyzeTable(Analyze { tables, histograms }))
 }

@@ -1,6 +1,6 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
-use super::{Query, TableName};
+use super::{AlterMethod, Query, ScalarExpr, TableName};
 use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{FloatDigits, SqlType, Value};
 
@@ -19,8 +19,27 @@ pub struct CreateDatabase {
 pub enum DefaultClause {
     /// The value as written, not yet of the column's type.
     Value(Value),
+    /// `DEFAULT (expr)`.
+    Expr(ScalarExpr),
     /// `fsp`: digits of the fraction of a second.
     CurrentTimestamp { fsp: u64 },
+}
+
+/// `[GENERATED ALWAYS] AS (expr) [VIRTUAL | STORED]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GeneratedSpec {
+    pub expr: ScalarExpr,
+    pub stored: bool,
+}
+
+/// `[CONSTRAINT name] CHECK (expr) [[NOT] ENFORCED]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckSpec {
+    pub name: Option<String>,
+    pub expr: ScalarExpr,
+    pub enforced: bool,
+    /// The column in whose definition the constraint stands.
+    pub column: Option<String>,
 }
 
 /// A column of CREATE TABLE.
@@ -41,6 +60,8 @@ pub struct ColumnSpec {
     pub is_real: bool,
     pub charset: Option<String>,
     pub collation: Option<String>,
+    /// True if `charset` and `collation` are those of a column that another one is made of, without having named them.
+    pub copies_collation: bool,
     /// `BINARY` behind a text type: the `_bin` collation of its character set.
     pub is_binary: bool,
     /// `None`: neither NULL nor NOT NULL was written (nullable, unless in the primary key).
@@ -52,6 +73,10 @@ pub struct ColumnSpec {
     pub comment: String,
     /// The digits of the fraction of a second in `ON UPDATE CURRENT_TIMESTAMP(..)`.
     pub on_update_now: Option<u64>,
+    pub invisible: bool,
+    pub generated: Option<GeneratedSpec>,
+    /// Taken by the table, whose constraints they are.
+    pub checks: Vec<CheckSpec>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +87,25 @@ pub enum IndexKind {
 }
 
 /// One part of an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IndexColumn {
+    /// Empty for a part that is an expression.
     pub name: String,
+    pub expr: Option<ScalarExpr>,
     pub prefix: Option<u32>,
     pub descending: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IndexSpec {
     pub kind: IndexKind,
     /// The index's name. An index without one gets that of its first column (with `_2`, `_3` .. if taken).
     pub name: Option<String>,
     pub columns: Vec<IndexColumn>,
     pub comment: String,
+    pub invisible: bool,
+    /// True if the definition has USING.
+    pub is_typed: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,8 +115,11 @@ pub struct TableOptions {
     pub directories: Vec<&'static str>,
     pub charset: Option<String>,
     pub collation: Option<String>,
-    pub comment: String,
+    pub comment: Option<String>,
     pub auto_increment: Option<u64>,
+    /// Options of other engines and of how pages are laid out (`ROW_FORMAT`), which are kept to be shown: the word, and
+    /// the value in upper case.
+    pub kept: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +128,7 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     pub columns: Vec<ColumnSpec>,
     pub indexes: Vec<IndexSpec>,
+    pub checks: Vec<CheckSpec>,
     pub options: TableOptions,
     /// `CREATE TABLE a LIKE b`; then there are no columns.
     pub like: Option<TableName>,
@@ -110,31 +144,19 @@ pub struct CreateTableSelect {
     pub replace: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CreateIndex {
     pub table: TableName,
     pub index: IndexSpec,
+    pub method: AlterMethod,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum AlterAction {
-    AddIndex(IndexSpec),
-    DropIndex(String),
-    DropPrimaryKey,
-    Rename(TableName),
-    RenameIndex {
-        from: String,
-        to: String,
-    },
-    Options(TableOptions),
-    /// `DISABLE KEYS`, `ENABLE KEYS`.
-    Keys,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct AlterTable {
+/// `DROP INDEX name ON table`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropIndex {
     pub table: TableName,
-    pub actions: Vec<AlterAction>,
+    pub name: String,
+    pub method: AlterMethod,
 }
 
 /// Whose rights count for what a view reads.
@@ -153,6 +175,8 @@ pub enum ViewSecurity {
 pub struct CreateView {
     pub name: TableName,
     pub or_replace: bool,
+    /// ALTER VIEW: there must be a view of the name.
+    pub is_alter: bool,
     pub columns: Vec<String>,
     pub security: ViewSecurity,
     pub algorithm: ViewAlgorithm,
@@ -196,4 +220,32 @@ pub enum LoadColumn {
     Column(String),
     /// `@name`: read and dropped, for SET is not supported.
     Variable(String),
+}
+
+impl ColumnSpec {
+    /// A column of a type, with nothing else said of it.
+    pub fn plain(name: impl Into<String>, ty: SqlType) -> ColumnSpec {
+        ColumnSpec {
+            name: name.into(),
+            ty,
+            digits: None,
+            size: None,
+            display_width: None,
+            is_real: false,
+            charset: None,
+            collation: None,
+            copies_collation: false,
+            is_binary: false,
+            nullable: None,
+            default: None,
+            auto_increment: false,
+            primary_key: false,
+            unique: false,
+            comment: String::new(),
+            on_update_now: None,
+            invisible: false,
+            generated: None,
+            checks: Vec::new(),
+        }
+    }
 }

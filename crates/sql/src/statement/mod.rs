@@ -1,6 +1,7 @@
 //! The contents of one statement, before any name is looked up.
 
 mod account;
+mod alter;
 mod ddl;
 mod dml;
 mod query;
@@ -9,6 +10,7 @@ mod show;
 mod transaction;
 
 pub use account::*;
+pub use alter::*;
 pub use ddl::*;
 pub use dml::*;
 pub use query::*;
@@ -30,6 +32,13 @@ pub enum Statement {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Explain(Explain),
+    /// `EXPLAIN FOR CONNECTION id`.
+    ExplainConnection {
+        analyze: bool,
+        format: Option<ExplainFormat>,
+        into: Option<String>,
+        id: u64,
+    },
     /// `DESCRIBE table [column | 'pattern']`, `EXPLAIN table`, `SHOW COLUMNS` in short.
     Describe {
         table: TableName,
@@ -46,11 +55,8 @@ pub enum Statement {
     CreateTable(Box<CreateTable>),
     CreateTableSelect(Box<CreateTableSelect>),
     CreateIndex(CreateIndex),
-    DropIndex {
-        name: String,
-        table: TableName,
-    },
-    AlterTable(AlterTable),
+    DropIndex(DropIndex),
+    AlterTable(Box<AlterTable>),
     DropTable {
         names: Vec<TableName>,
         if_exists: bool,
@@ -62,8 +68,24 @@ pub enum Statement {
         names: Vec<TableName>,
         if_exists: bool,
     },
-    AnalyzeTable(Vec<TableName>),
+    AnalyzeTable(Analyze),
     CheckTable(Vec<TableName>),
+    OptimizeTable(Vec<TableName>),
+    RepairTable(Vec<TableName>),
+    ChecksumTable {
+        names: Vec<TableName>,
+        /// QUICK, whose checksum only engines have that keep one.
+        quick: bool,
+    },
+    /// `EXPORT STATISTICS FOR TABLE t, .. INTO 'file'`.
+    ExportStatistics {
+        tables: Vec<TableName>,
+        path: String,
+    },
+    /// `IMPORT STATISTICS FROM 'file'`.
+    ImportStatistics {
+        path: String,
+    },
     LoadData(Box<LoadData>),
 
     Set(Vec<SetItem>),
@@ -118,6 +140,21 @@ pub enum Statement {
     Revoke(Grant),
 }
 
+/// ANALYZE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analyze {
+    pub tables: Vec<TableName>,
+    /// `None`: makes the statistics anew.
+    pub histograms: Option<HistogramChange>,
+}
+
+/// What ANALYZE TABLE does with the histograms of some columns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HistogramChange {
+    Update { columns: Vec<String>, buckets: u64 },
+    Drop { columns: Vec<String> },
+}
+
 /// `[database.]name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TableName {
@@ -139,6 +176,8 @@ pub struct Explain {
     pub analyze: bool,
     /// `None`: no FORMAT was given (MySQL: `@@explain_format`; TREE for EXPLAIN ANALYZE).
     pub format: Option<ExplainFormat>,
+    /// The user variable that the text goes to.
+    pub into: Option<String>,
     pub statement: Box<Statement>,
 }
 

@@ -23,43 +23,59 @@ impl Query {
 
     /// The tables of the outermost FROM clause, as written, and their names in the query.
     pub fn tables(&self) -> Vec<(TableName, String)> {
-        let ast::SetExpr::Select(select) = &*self.ast.body else { return Vec::new() };
-        let all =
-            select.from.iter().flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
-        let named = all.filter_map(|factor| match factor {
-            ast::TableFactor::Table { name, alias, .. } => Some((name, alias)),
-            _ => None,
-        });
-        let parts = |name: &ast::ObjectName| -> Vec<String> {
-            name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.clone()).collect()
-        };
-        named
-            .filter_map(|(name, alias)| {
-                let mut parts = parts(name);
-                let name = parts.pop()?;
-                let shown = alias.as_ref().map_or_else(|| name.clone(), |alias| alias.name.value.clone());
-                Some((TableName { database: parts.pop(), name }, shown))
-            })
-            .collect()
+        tables_of(&self.ast)
     }
 
     /// The locking clauses of the whole query: what it locks of the rows that it reads.
     pub fn locking(&self) -> Vec<Locking> {
-        let clause = |clause: &ast::LockClause| Locking {
-            exclusive: matches!(clause.lock_type, ast::LockType::Update),
-            table: clause
-                .of
-                .as_ref()
-                .and_then(|of| of.0.last())
-                .and_then(|part| part.as_ident())
-                .map(|of| of.value.clone()),
-            blocked: match clause.nonblock {
-                None => Blocked::Waits,
-                Some(ast::NonBlock::Nowait) => Blocked::Fails,
-                Some(ast::NonBlock::SkipLocked) => Blocked::Skips,
-            },
-        };
-        self.ast.locks.iter().map(clause).collect()
+        locking_of(&self.ast)
+    }
+}
+
+/// The tables of the outermost FROM clause of a query, as written, and their names in the query.
+pub(crate) fn tables_of(query: &ast::Query) -> Vec<(TableName, String)> {
+    let ast::SetExpr::Select(select) = &*query.body else { return Vec::new() };
+    let all = select.from.iter().flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
+    let named = all.filter_map(|factor| match factor {
+        ast::TableFactor::Table { name, alias, .. } => Some((name, alias)),
+        _ => None,
+    });
+    let parts = |name: &ast::ObjectName| -> Vec<String> {
+        name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.clone()).collect()
+    };
+    named
+        .filter_map(|(name, alias)| {
+            let mut parts = parts(name);
+            let name = parts.pop()?;
+            let shown = alias.as_ref().map_or_else(|| name.clone(), |alias| alias.name.value.clone());
+            Some((TableName { database: parts.pop(), name }, shown))
+        })
+        .collect()
+}
+
+/// The locking clauses of a query itself, without those of its subqueries.
+pub(crate) fn locking_of(query: &ast::Query) -> Vec<Locking> {
+    let clause = |clause: &ast::LockClause| Locking {
+        exclusive: matches!(clause.lock_type, ast::LockType::Update),
+        table: clause
+            .of
+            .as_ref()
+            .and_then(|of| of.0.last())
+            .and_then(|part| part.as_ident())
+            .map(|of| of.value.clone()),
+        blocked: match clause.nonblock {
+            None => Blocked::Waits,
+            Some(ast::NonBlock::Nowait) => Blocked::Fails,
+            Some(ast::NonBlock::SkipLocked) => Blocked::Skips,
+        },
+    };
+    query.locks.iter().map(clause).collect()
+}
+
+impl Locking {
+    /// Returns true if the clause locks the rows of the table that the query knows under this name.
+    pub fn names(&self, shown: &str) -> bool {
+        self.table.as_ref().is_none_or(|named| named.eq_ignore_ascii_case(shown))
     }
 }
 

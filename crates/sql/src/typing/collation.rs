@@ -203,6 +203,7 @@ mod tests {
             hexadecimal: false,
             is_bits: false,
             decimals: None,
+            shown: None,
         }
     }
 

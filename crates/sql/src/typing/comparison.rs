@@ -105,7 +105,7 @@ pub(crate) struct StoredConstant {
 pub(crate) fn stored_constant(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
     let modes = DateModes { no_zero_date: false, allows_invalid: true, ..modes };
     match ty {
-        SqlType::Time { fsp } => stored_time(value, fsp),
+        SqlType::Time { fsp } => stored_time(value, fsp, modes),
         _ => stored_date(value, ty, modes),
     }
 }
@@ -130,7 +130,7 @@ fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
     }
 }
 
-fn stored_time(value: &Value, fsp: u8) -> StoredConstant {
+fn stored_time(value: &Value, fsp: u8, modes: DateModes) -> StoredConstant {
     let stored = |t: i64, warns: bool| match temporal::round_fraction(t, fsp) {
         t if t.abs() <= TIME_MAX_MICROS => StoredConstant { value: Some(Value::Time(t)), warns },
         _ => REFUSED,
@@ -152,9 +152,9 @@ fn stored_time(value: &Value, fsp: u8) -> StoredConstant {
             };
         }
     };
-    match temporal::read_time(text) {
+    match modes.read_time(text) {
         None if text.is_empty() => StoredConstant { value: None, warns: false },
-        Some(read) if !read.is_cut && !read.is_clamped => stored(read.micros, read.is_datetime),
+        Some(read) if !read.is_cut && !read.is_clamped => stored(read.micros, read.is_datetime()),
         _ => REFUSED,
     }
 }
@@ -216,7 +216,8 @@ fn datetime(value: &Value, what: &str, modes: DateModes) -> Result<Option<i64>> 
     })
 }
 
-/// The datetime that a text begins with, under the session's modes of dates.
+/// The datetime that a text begins with, under the session's modes of dates. The offset of a time zone behind it does
+/// not count (MySQL: `get_mysql_time_from_str`).
 fn kept_datetime(text: &str, modes: DateModes) -> Option<i64> {
     temporal::read_datetime(text).filter(|read| modes.keep(&read.moment))?.moment.datetime()
 }

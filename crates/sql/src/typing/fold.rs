@@ -3,7 +3,7 @@
 
 use muster_algebra::{ArithmeticOp, Expr};
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
-use muster_types::{Decimal, SqlType, Value, sql_type::DECIMAL_MAX_PRECISION};
+use muster_types::{CastWarning, Decimal, ErrorCode, SqlType, Value, sql_type::DECIMAL_MAX_PRECISION};
 
 /// `l op r` of exact numbers of the types that the typing rules gave; `None` where it has to wait for execution
 /// (division, overflow, doubles).
@@ -51,12 +51,17 @@ fn exact(value: &Value) -> Option<Decimal> {
 
 /// The value of an expression without columns. `None` for NULL and for what warns, which waits for execution.
 pub(crate) fn constant(expr: &Expr) -> Option<Value> {
-    let mut warned = false;
+    constant_and_warnings(expr).filter(|(_, warnings)| warnings.is_empty()).map(|(value, _)| value)
+}
+
+/// The value of an expression without columns, with its warnings. `None` for NULL.
+pub(crate) fn constant_and_warnings(expr: &Expr) -> Option<(Value, Vec<CastWarning>)> {
+    let mut warnings = Vec::new();
     let value = Evaluator {
         value: &|_| None,
         ty: &|_| None,
         parameters: &[],
-        warn: &mut |_| warned = true,
+        warn: &mut |warning| warnings.push(warning),
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
@@ -64,7 +69,8 @@ pub(crate) fn constant(expr: &Expr) -> Option<Value> {
     }
     .eval(expr)?
     .ok()?;
-    (!warned && !value.is_null()).then_some(value)
+    let is_known = !value.is_null() && !warnings.iter().any(|w| w.code == ErrorCode::AllowedPacketOverflowed);
+    is_known.then_some((value, warnings))
 }
 
 #[cfg(test)]

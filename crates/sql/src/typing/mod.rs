@@ -39,6 +39,9 @@ pub(crate) struct Item {
     /// Digits behind the point that a floating-point number shows; `None`: as many as it takes (MySQL:
     /// `Item::decimals`).
     pub decimals: Option<u8>,
+    /// The text of a decimal that is one of several values, if it has the digits behind the point of that value and
+    /// not those of its type (MySQL: `my_decimal::frac`).
+    pub shown: Option<Box<Expr>>,
 }
 
 impl Item {
@@ -48,7 +51,7 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals: None }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals: None, shown: None }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.
@@ -92,6 +95,7 @@ impl Item {
             SqlType::Float | SqlType::Double => self.decimals,
             SqlType::Null => Some(0),
             SqlType::Bytes { .. } if self.hexadecimal => Some(0),
+            ty if ty.is_temporal() => Some(ty.fsp()),
             ty => ty.decimal_digits().map(|(_, scale)| scale),
         }
     }
@@ -182,8 +186,7 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
             precision as u32 + 1 + (scale > 0) as u32 + (precision == scale) as u32
         }
         SqlType::Float => 12,
-        // -2.2250738585072014e-308
-        SqlType::Double => 24,
+        SqlType::Double => 22,
         SqlType::Date => 10,
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },

@@ -13,7 +13,10 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     if known.iter().all(|i| i.ty == first.ty) {
         return Ok(first.ty);
     }
-    if known.iter().any(|i| i.ty.is_bytes()) {
+    let is_text_stronger = known.iter().any(|i| i.ty.is_text())
+        && known.iter().all(|i| i.ty.is_text() || i.hexadecimal || !i.ty.is_bytes())
+        && collation::aggregate_result(&known, default, operation).is_ok_and(|(of, _)| of != Collation::Binary);
+    if known.iter().any(|i| i.ty.is_bytes()) && !is_text_stronger {
         let of = |i: &Item| if i.ty.is_integer() { i.text_length() } else { byte_length(i.ty) };
         let length = known.iter().map(|i| of(i)).max().unwrap_or(0);
         return Ok(bytes_of_length(length.into()));
@@ -79,7 +82,7 @@ fn numeric(items: &[&Item]) -> SqlType {
         return SqlType::Float;
     }
     if items.iter().any(|i| matches!(i.ty, SqlType::Float | SqlType::Double)) {
-        return SqlType::Double;
+        return floating(items);
     }
     if items.iter().any(|i| matches!(i.ty, SqlType::Decimal { .. })) {
         let digits = items.iter().filter_map(|i| i.decimal_digits());
@@ -87,6 +90,24 @@ fn numeric(items: &[&Item]) -> SqlType {
         return SqlType::decimal(whole + scale, scale);
     }
     integer(items)
+}
+
+/// The type of floating-point numbers and others, from left to right: FLOAT stays so beside small integers, and
+/// beside a BIGINT behind it (MySQL: `field_types_merge_rules`).
+fn floating(items: &[&Item]) -> SqlType {
+    let is_small = |ty: SqlType| match ty {
+        SqlType::Int { width, .. } => !matches!(width, IntWidth::Int | IntWidth::Big),
+        ty => matches!(ty, SqlType::Bool | SqlType::Float),
+    };
+    let mut has_float = false;
+    for item in items {
+        let stays = is_small(item.ty) || has_float && matches!(item.ty, SqlType::Int { width: IntWidth::Big, .. });
+        if !stays {
+            return SqlType::Double;
+        }
+        has_float |= item.ty == SqlType::Float;
+    }
+    SqlType::Float
 }
 
 /// The widest of several integers; a wider one if there are both signs and an unsigned one is as wide (MySQL:

@@ -77,6 +77,8 @@ pub fn file_id(path: &Path) -> Option<FileId> {
 pub enum Companion {
     /// The statistics of the table's values.
     Statistics,
+    /// A sample of the table's rows, and histograms.
+    Distribution,
     /// A number that only grows.
     Counter,
     /// If it is there, the table cannot be opened any more: a transaction that has changed it could not be rolled back.
@@ -84,12 +86,14 @@ pub enum Companion {
 }
 
 impl Companion {
-    pub const ALL: [Companion; 3] = [Companion::Statistics, Companion::Counter, Companion::GivenUp];
+    pub const ALL: [Companion; 4] =
+        [Companion::Statistics, Companion::Distribution, Companion::Counter, Companion::GivenUp];
 
     /// Path of the companion of a table file.
     pub fn path(self, directory: &Path, id: FileId) -> PathBuf {
         let extension = match self {
             Companion::Statistics => "stats",
+            Companion::Distribution => "sample",
             Companion::Counter => "counter",
             Companion::GivenUp => "given-up",
         };

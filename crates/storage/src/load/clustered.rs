@@ -17,7 +17,7 @@ use super::{
     reader::{LoadSource, TreeReader},
     row::{RowBuffer, RowLayout},
     sort::{SortOptions, Sorter},
-    statistics::StatisticsThread,
+    statistics::{Collected, StatisticsThread},
 };
 use crate::{
     ColumnStats, Counters, IndexStats, Result, StorageError,
@@ -28,8 +28,9 @@ use crate::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_select::interleave::interleave;
+use muster_types::{SqlType, distribution::Distribution};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
@@ -50,6 +51,7 @@ pub(super) struct Clustered {
     pub index: IndexStats,
     pub rows: u64,
     pub columns: Vec<ColumnStats>,
+    pub distribution: Distribution,
     /// Rows dropped or replaced.
     pub duplicates: u64,
 }
@@ -378,6 +380,8 @@ struct Output {
     layout: Arc<TreeLayout>,
     builder: TreeBuilder,
     statistics: StatisticsThread,
+    /// Number of the table's columns, which come before what else is stored.
+    table_columns: usize,
     prefixes: PrefixCounter,
     progress: Arc<LoadProgress>,
 }
@@ -391,6 +395,7 @@ impl Output {
             layout: Arc::clone(layout),
             builder: TreeBuilder::new(Arc::clone(layout), writer),
             statistics: StatisticsThread::start(table_columns),
+            table_columns,
             prefixes: PrefixCounter::new(&layout.key, layout.declared_parts),
             progress: Arc::clone(&options.sort.progress),
         })
@@ -423,12 +428,14 @@ impl Output {
 
     fn finish(self, duplicates: u64) -> Result<Clustered> {
         let (file, shape) = self.builder.finish()?;
-        let (rows, columns) = self.statistics.finish()?;
+        let types: Vec<SqlType> = self.layout.columns.iter().take(self.table_columns).map(|column| column.ty).collect();
+        let Collected { rows, columns, sample } = self.statistics.finish(&types)?;
+        let distribution = Distribution::new(sample, types, BTreeMap::new());
         let distinct = match self.layout.declared_parts {
             1 => vec![rows as f64],
             _ => self.prefixes.finish(),
         };
         let index = IndexStats { distinct, leaf_pages: shape.leaf_pages, height: shape.height };
-        Ok(Clustered { file, index, rows, columns, duplicates })
+        Ok(Clustered { file, index, rows, columns, distribution, duplicates })
     }
 }

@@ -6,23 +6,27 @@
 //!   TableLoader::finish -> secondary.rs each index: its columns from the new clustered tree, sorted
 //!     sort.rs, merge.rs, run_file.rs    external sort; row.rs: rows as bytes
 //!     reader.rs                         a tree's columns, first row to last
-//!     statistics.rs, hyper_log_log.rs, prefix_counts.rs
+//!     statistics.rs, hyper_log_log.rs, prefix_counts.rs, row_sampler.rs
 //!   sample -> sample.rs               statistics anew, of some leaves of the trees
+//!   histogram -> histogram.rs         the values of a column, of all rows
 //! ```
 
 mod clustered;
 mod files;
+mod histogram;
 mod hyper_log_log;
 mod merge;
 mod prefix_counts;
 mod reader;
 mod row;
+mod row_sampler;
 mod run_file;
 mod sample;
 mod secondary;
 mod sort;
 mod statistics;
 
+pub use histogram::histogram;
 pub use sample::sample;
 
 use crate::{
@@ -200,7 +204,12 @@ impl TableLoader {
         let ignored = if self.options.duplicates == DuplicatePolicy::Ignore { clustered.duplicates } else { 0 };
         Ok(LoadedFiles {
             files,
-            statistics: TableStatistics { rows: clustered.rows, columns: clustered.columns, indexes },
+            statistics: TableStatistics {
+                rows: clustered.rows,
+                columns: clustered.columns,
+                indexes,
+                distribution: Some(Arc::new(clustered.distribution)),
+            },
             loaded: self.pushed - ignored,
             duplicates: clustered.duplicates,
         })

@@ -12,18 +12,22 @@
 use super::{
     hyper_log_log::{hash_bytes, hash_u64, hash_u128},
     prefix_counts::PrefixCounter,
+    row_sampler::RowSampler,
     statistics::{cut, less},
 };
 use crate::{
     ColumnStats, Counters, IndexStats, Result, Table, TableStatistics,
     key::ByteRange,
     tree::{
-        ColumnSource, Tree,
+        ColumnSource, Tree, TreeLayout,
         page::block::{BlockValues, ColumnBlock, RowBlock},
     },
 };
-use muster_types::{SqlType, Value, collation::TextTraits};
-use std::collections::HashMap;
+use muster_types::{SqlType, Value, collation::TextTraits, distribution::Distribution};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 /// What was read of a tree.
 struct TreeSample {
@@ -52,9 +56,15 @@ pub fn sample(table: &Table, known: &TableStatistics, leaves_max: usize) -> Resu
     let rows = table.row_count();
     let mut columns: Vec<ColumnSample> = table.schema().columns.iter().map(|_| ColumnSample::default()).collect();
     let mut trees = Vec::with_capacity(table.trees().len());
+    let mut sampler = RowSampler::new();
     for tree in table.trees() {
-        trees.push(sample_tree(tree, leaves_max, &mut columns, counters)?);
+        trees.push(sample_tree(tree, leaves_max, &mut columns, &mut sampler, counters)?);
     }
+    let types: Vec<SqlType> = table.schema().columns.iter().map(|column| column.ty).collect();
+    let of_rows = if trees[0].is_whole { trees[0].rows } else { rows };
+    let made = known.distribution.as_ref().filter(|known| known.types == types);
+    let histograms = made.map_or_else(BTreeMap::new, |known| known.histograms.clone());
+    let distribution = Distribution::new(sampler.finish(&types, of_rows), types, histograms);
     let schemas = table.schema().indexes.iter();
     let indexes = table.trees().iter().zip(&trees).zip(schemas).map(|((tree, sample), schema)| {
         let mut distinct: Vec<f64> = sample.distinct.iter().map(|distinct| distinct.min(rows as f64)).collect();
@@ -72,7 +82,7 @@ pub fn sample(table: &Table, known: &TableStatistics, leaves_max: usize) -> Resu
         let of_index = leading.and_then(|index| indexes[index].distinct.first().copied());
         column.finish(rows, &trees[0], of_index, known.columns.get(at))
     });
-    Ok(TableStatistics { rows, columns: columns.collect(), indexes })
+    Ok(TableStatistics { rows, columns: columns.collect(), indexes, distribution: Some(Arc::new(distribution)) })
 }
 
 /// The ranges of the leaves that are read; `None`: all.
@@ -95,6 +105,7 @@ fn sample_tree(
     tree: &Tree,
     leaves_max: usize,
     columns: &mut [ColumnSample],
+    sampler: &mut RowSampler,
     counters: &Counters,
 ) -> Result<TreeSample> {
     let layout = tree.layout();
@@ -107,6 +118,9 @@ fn sample_tree(
         tree.read_blocks(range, counters, |block| {
             leaves += 1;
             rows += block.rows() as u64;
+            if layout.index == 0 {
+                sampler.pass(block.rows(), |row| row_of(layout, block, row, columns.len()));
+            }
             for (stored, values) in layout.columns.iter().zip(&block.columns) {
                 if let ColumnSource::Table { column, prefix: None } = stored.source {
                     columns[column].widen_by(values, &stored.ty);
@@ -120,6 +134,19 @@ fn sample_tree(
     }
     let distinct = if is_whole { keys.seen() } else { keys.estimate(tree.row_count()) };
     Ok(TreeSample { rows, is_whole, distinct })
+}
+
+/// The values of a row of the clustered tree, by column; long ones are not read.
+fn row_of(layout: &TreeLayout, block: &RowBlock, row: usize, columns: usize) -> Vec<Option<Value>> {
+    let mut read = vec![None; columns];
+    for (stored, values) in layout.columns.iter().zip(&block.columns) {
+        if let ColumnSource::Table { column, .. } = stored.source
+            && !values.is_overflow(row)
+        {
+            read[column] = Some(values.value(row, &stored.ty, None));
+        }
+    }
+    read
 }
 
 /// What was read of a tree's keys, in their order.

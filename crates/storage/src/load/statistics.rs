@@ -3,7 +3,10 @@
 //! Must cost little beside the load itself: arrays are hashed a column at a time, and short texts seen lately are
 //! recognised by their view alone.
 
-use super::hyper_log_log::{HyperLogLog, hash_bytes, hash_u64, hash_u128};
+use super::{
+    hyper_log_log::{HyperLogLog, hash_bytes, hash_u64, hash_u128},
+    row_sampler::RowSampler,
+};
 use crate::{ColumnStats, Result, value_at};
 use arrow_array::{
     Array, ArrayRef, GenericByteViewArray, PrimitiveArray,
@@ -15,7 +18,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::DataType;
-use muster_types::{Value, collation::TextTraits};
+use muster_types::{SqlType, Value, collation::TextTraits, distribution::RowSample};
 use std::{
     sync::mpsc::{SyncSender, sync_channel},
     thread::JoinHandle,
@@ -32,6 +35,14 @@ const RECENT: usize = 256;
 pub(super) struct StatisticsCollector {
     rows: u64,
     columns: Vec<Collector>,
+    sampler: RowSampler,
+}
+
+/// What a load has learned of the rows.
+pub(super) struct Collected {
+    pub rows: u64,
+    pub columns: Vec<ColumnStats>,
+    pub sample: RowSample,
 }
 
 /// Collects on a thread of its own, beside the one that writes the rows.
@@ -62,9 +73,10 @@ impl StatisticsThread {
         let _ = self.batches.send(columns.to_vec());
     }
 
-    pub fn finish(self) -> Result<(u64, Vec<ColumnStats>)> {
+    /// `types`: of the columns.
+    pub fn finish(self, types: &[SqlType]) -> Result<Collected> {
         drop(self.batches);
-        self.thread.join().map(StatisticsCollector::finish).map_err(|_| super::thread_died())
+        self.thread.join().map(|collector| collector.finish(types)).map_err(|_| super::thread_died())
     }
 }
 
@@ -86,25 +98,31 @@ impl StatisticsCollector {
             traits: TextTraits::default(),
             recent: Vec::new(),
         };
-        StatisticsCollector { rows: 0, columns: (0..columns).map(|_| collector()).collect() }
+        StatisticsCollector {
+            rows: 0,
+            columns: (0..columns).map(|_| collector()).collect(),
+            sampler: RowSampler::new(),
+        }
     }
 
     pub fn add(&mut self, columns: &[ArrayRef]) {
-        self.rows += columns.first().map_or(0, |c| c.len()) as u64;
+        let rows = columns.first().map_or(0, |c| c.len());
+        self.rows += rows as u64;
+        let sampled = &columns[..columns.len().min(self.columns.len())];
+        self.sampler.pass(rows, |row| sampled.iter().map(|array| value_at(array.as_ref(), row).ok()).collect());
         for (collector, array) in self.columns.iter_mut().zip(columns) {
             collector.add(array);
         }
     }
 
-    /// Number of rows, and the statistics of each column.
-    pub fn finish(self) -> (u64, Vec<ColumnStats>) {
+    pub fn finish(self, types: &[SqlType]) -> Collected {
         let rows = self.rows;
         let stats = self.columns.into_iter().map(|c| {
             let (min, max) = c.bounds.map_or((None, None), |(min, max)| (Some(cut(min)), Some(cut(max))));
             let distinct = c.counter.estimate().min((rows - c.null_count) as f64);
             ColumnStats { distinct, null_count: c.null_count, min, max, text: c.traits }
         });
-        (rows, stats.collect())
+        Collected { rows, columns: stats.collect(), sample: self.sampler.finish(types, rows) }
     }
 }
 
@@ -286,8 +304,16 @@ mod tests {
         ];
         let mut collector = StatisticsCollector::new(5);
         batches.iter().for_each(|b| collector.add(b));
-        let (rows, columns) = collector.finish();
-        assert_eq!(rows, 5);
+        let types = [
+            SqlType::INT,
+            SqlType::varchar(40, muster_types::Collation::DEFAULT),
+            SqlType::decimal(15, 2),
+            SqlType::Double,
+            SqlType::INT,
+        ];
+        let Collected { rows, columns, sample } = collector.finish(&types);
+        assert_eq!((rows, sample.rows()), (5, 5));
+        assert_eq!(sample.column(0).unwrap().values, [-2, 3, 7].map(Value::Int));
         let distinct: Vec<f64> = columns.iter().map(|c| c.distinct.round()).collect();
         assert_eq!(distinct, [3.0, 3.0, 4.0, 3.0, 0.0]);
         let nulls: Vec<u64> = columns.iter().map(|c| c.null_count).collect();

@@ -7,7 +7,7 @@ use crate::{
     store::{self, StoreFault, StoredType, Unfit},
     temporal::{
         DateModes, Days, DeprecatedDelimiter, EpochMicros, MICROS_PER_DAY, Moment, TIME_MAX_MICROS, blank_in_front,
-        date_code, datetime_of, moment_from_number, read_datetime, read_time, round_datetime, round_fraction,
+        date_code, datetime_of, is_space, moment_from_number, read_datetime, round_datetime, round_fraction,
         rounds_beyond_zero_part, time_from_number,
     },
 };
@@ -73,6 +73,9 @@ fn is_dated(value: &Value) -> bool {
 pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     let column = StoredType::new(SqlType::Year);
     let text = || value.to_text(0).unwrap_or_default();
+    if let Value::Text(_) | Value::Bytes(_) = value {
+        return year_of_text(&text());
+    }
     let rounded = match value {
         Value::Double(x) => Value::Double(x.round_ties_even()),
         other => other.clone(),
@@ -86,6 +89,32 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
             (Value::Null, CastWarning::new(ErrorCode::WrongValue, format!("Incorrect YEAR value: '{}'", text())))
         }
         Err(_) => (Value::Null, CastWarning::truncated("YEAR", &text())),
+    }
+}
+
+/// The year of the integer that a text begins with. NULL with warning 1525 for a negative one and for a text without
+/// one; warning 1292 for a text that goes on, and for what is no year.
+fn year_of_text(text: &str) -> (Value, Option<CastWarning>) {
+    let number = text.trim_start_matches(is_space);
+    let (is_negative, number) = match number.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, number.strip_prefix('+').unwrap_or(number)),
+    };
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    if is_negative || digits == 0 {
+        return (Value::Null, CastWarning::new(ErrorCode::WrongValue, format!("Incorrect YEAR value: '{text}'")));
+    }
+    let cut = || CastWarning::truncated("YEAR", text);
+    // Zero is a year of two digits in a text.
+    let year = match number[..digits].parse() {
+        Ok(0) => Ok(Value::UInt(2000)),
+        Ok(number) => store::store(&Value::Int(number), StoredType::new(SqlType::Year)),
+        Err(_) => return (Value::Null, cut()),
+    };
+    match year {
+        Ok(year) if digits == number.len() => (year, None),
+        Ok(year) => (year, cut()),
+        Err(_) => (Value::Null, cut()),
     }
 }
 
@@ -171,7 +200,7 @@ pub fn moment(value: &Value, modes: DateModes) -> Option<MomentOfValue> {
 }
 
 fn text_moment(text: &str, modes: DateModes) -> Option<MomentOfValue> {
-    let read = read_datetime(text).filter(|read| modes.read(&read.moment))?;
+    let read = modes.read_text(text)?;
     let what = if read.has_clock { "datetime" } else { "date" };
     let warnings = warnings_of_text(text, what, read.is_cut, read.deprecated);
     Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warnings })
@@ -193,23 +222,26 @@ fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
     Some((i64::try_from(unscaled / unit).ok()?, div_round(unscaled % unit, unit / 1_000_000) as i64))
 }
 
-pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, CastWarnings) {
+pub(super) fn to_time(value: &Value, fsp: u8, modes: DateModes) -> (Value, CastWarnings) {
     let t = match value {
         Value::Time(t) => Some(*t),
         Value::DateTime(t) => Some(t.rem_euclid(MICROS_PER_DAY)),
         Value::Date(_) => Some(0),
-        Value::Text(s) => return text_to_time(s, value, fsp),
+        Value::Text(s) => return text_to_time(s, value, fsp, modes),
         Value::Bytes(b) => {
-            return std::str::from_utf8(b).map_or_else(|_| no_time(value), |s| text_to_time(s, value, fsp));
+            return std::str::from_utf8(b).map_or_else(|_| no_time(value), |s| text_to_time(s, value, fsp, modes));
         }
         // An unsigned number that is no signed one has the bits of a negative one.
-        Value::UInt(bits) if *bits > i64::MAX as u64 => return to_time(&Value::Int(*bits as i64), fsp),
+        Value::UInt(bits) if *bits > i64::MAX as u64 => return to_time(&Value::Int(*bits as i64), fsp, modes),
         _ => match whole_and_micros(value) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
                 // A number beyond the range of TIME is none, unless it is as long as a datetime.
                 None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return no_time(value),
-                None => moment_from_number(whole).map(|(moment, _)| moment.clock + fraction),
+                None => {
+                    let moment = moment_from_number(whole).filter(|(moment, _)| moment.is_calendar_day());
+                    moment.map(|(moment, _)| moment.clock + fraction)
+                }
             },
             None => None,
         },
@@ -222,8 +254,8 @@ fn no_time(value: &Value) -> (Value, CastWarnings) {
     (Value::Null, CastWarning::truncated("time", &value.to_text(6).unwrap_or_default()).into())
 }
 
-fn text_to_time(text: &str, value: &Value, fsp: u8) -> (Value, CastWarnings) {
-    let Some(read) = read_time(text) else {
+fn text_to_time(text: &str, value: &Value, fsp: u8, modes: DateModes) -> (Value, CastWarnings) {
+    let Some(read) = modes.read_time(text) else {
         return (Value::Null, warnings_of_text(text, "time", true, blank_in_front(text)));
     };
     let (time, warnings) = match read.is_clamped {

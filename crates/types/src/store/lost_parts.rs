@@ -72,7 +72,7 @@ fn has_time_of_day(value: &Value) -> bool {
 fn has_day(value: &Value) -> bool {
     match value {
         Value::Text(text) => {
-            temporal::read_time(text).is_some_and(|read| read.is_datetime)
+            temporal::read_time(text).is_some_and(|read| read.is_datetime())
                 && temporal::read_datetime(text).is_some_and(|read| !read.moment.is_zero())
         }
         Value::Int(number) => *number as f64 >= FIRST_MOMENT,

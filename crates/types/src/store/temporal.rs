@@ -44,7 +44,15 @@ pub fn datetime(text: &[u8], fsp: u8, modes: DateModes) -> Result<i64, Unfit<i64
 /// anything else that is none.
 fn moment(text: &[u8], what: &'static str, modes: DateModes) -> Result<i64, Unfit<i64>> {
     let incorrect = |instead| Err(Unfit::new(StoreFault::Incorrect(what), instead));
-    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_datetime) else { return incorrect(ZERO) };
+    let Some(text) = std::str::from_utf8(text).ok() else { return incorrect(ZERO) };
+    let Some(read) = temporal::read_datetime(text) else { return incorrect(ZERO) };
+    let read = match read.offset {
+        Some(_) if modes.keep(&read.moment) => match modes.read_text(text) {
+            Some(moved) => moved,
+            None => return incorrect(ZERO),
+        },
+        _ => read,
+    };
     match read.moment.datetime() {
         Some(_) if !modes.keep(&read.moment) => Err(Unfit::new(StoreFault::NoSuchDate(what), ZERO)),
         Some(t) if read.is_cut => incorrect(t),
@@ -81,24 +89,24 @@ pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
 
 /// Returns true for a datetime whose day the calendar has, or whose parts are zero.
 fn has_day(text: &str) -> bool {
-    let modes = DateModes { no_zero_date: false, no_zero_in_date: false, allows_invalid: false };
+    let modes = DateModes { no_zero_date: false, no_zero_in_date: false, ..DateModes::DEFAULT };
     temporal::read_datetime(text).is_some_and(|read| modes.keep(&read.moment))
 }
 
 /// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
-/// and the end of TIME's range for a time that is out of it.
-pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
+/// and the end of TIME's range for a time that is out of it. Of the modes only the time zone counts.
+pub fn time(text: &[u8], fsp: u8, modes: DateModes) -> Result<i64, Unfit<i64>> {
     let unfit = |instead| Err(Unfit::new(StoreFault::Incorrect("time"), instead));
     let beyond = |instead| Err(Unfit::new(StoreFault::BeyondTimes, instead));
     let Ok(text) = std::str::from_utf8(text) else { return unfit(0) };
-    let Some(read) = temporal::read_time(text) else {
+    let Some(read) = modes.read_time(text) else {
         return match temporal::no_time(text) {
             NoTime::Zero => Ok(0),
             NoTime::OutOfRange => beyond(0),
             NoTime::Other => unfit(0),
         };
     };
-    if read.is_datetime && !has_day(text) {
+    if read.is_datetime() && !has_day(text) {
         return beyond(0);
     }
     let rounded = temporal::round_fraction(read.micros, fsp);

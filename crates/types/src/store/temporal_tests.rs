@@ -22,6 +22,7 @@ fn dates_and_times() {
     assert_eq!(date(b"1998-09-02x"), unfit(Incorrect("date"), day(1998, 9, 2)));
     let second = temporal::MICROS_PER_SECOND;
     let at = |text: &str| temporal::parse_datetime(text).unwrap();
+    let time = |text: &[u8], fsp| time(text, fsp, DateModes::DEFAULT);
     let datetime = |text: &[u8], fsp| datetime(text, fsp, DateModes::DEFAULT);
     let timestamp = |text: &[u8], fsp, zone| timestamp(text, fsp, zone, DateModes::DEFAULT);
     assert_eq!(datetime(b"1970-01-01 00:00:01.6", 0), Ok(at("1970-01-01 00:00:02")));

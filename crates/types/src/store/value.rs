@@ -135,7 +135,9 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             let stored = temporal::timestamp(bytes, fsp, zone, date_modes);
             stored.map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
-        SqlType::Time { fsp } => temporal::time(bytes, fsp).map(Value::Time).map_err(|unfit| unfit.map(Value::Time)),
+        SqlType::Time { fsp } => {
+            temporal::time(bytes, fsp, date_modes).map(Value::Time).map_err(|unfit| unfit.map(Value::Time))
+        }
         SqlType::Text { kind, length, collation } if collation.character_set() != Charset::Utf8mb4 => {
             let stored = text::fitted_in_charset(bytes, kind, length, collation.character_set());
             let value = |text: Cow<'_, str>| Value::Text(text.into_owned());

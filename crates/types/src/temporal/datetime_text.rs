@@ -16,6 +16,8 @@ pub struct DateTimeText {
     pub fsp: u8,
     /// Something else stands behind the moment, which was not read.
     pub is_cut: bool,
+    /// Seconds of the offset of a time zone behind the seconds, east of Greenwich: `+05:30`.
+    pub offset: Option<i32>,
     /// The first delimiter that MySQL warns of.
     pub deprecated: Option<DeprecatedDelimiter>,
 }
@@ -65,7 +67,7 @@ pub(super) fn read_full_datetime(text: &str) -> Option<Option<DateTimeText>> {
     Some(moment(&fields, rest, text.len() - rest.len()))
 }
 
-pub(super) fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }
 
@@ -98,13 +100,19 @@ fn read_fields(text: &str) -> Option<(Fields, &str)> {
             // The point in front of no digits is part of the moment.
             Some(b'.') if i == SECOND => (at, end) = (at + 1, at + 1),
             Some(_) if i == SECOND => break,
+            Some(b'+' | b'-') if i == FRACTION => break,
             Some(_) => {
                 at = skip_delimiters(bytes, at, &mut fields)?;
                 end = at;
             }
         }
     }
-    Some((fields, &text[end..]))
+    let rest = &text[end..];
+    let behind =
+        if fields.widths[FRACTION] == 6 { rest.trim_start_matches(|c: char| c.is_ascii_digit()) } else { rest };
+    // A sign behind the seconds begins an offset, or there is no date.
+    let is_wrong = fields.count > SECOND && behind.starts_with(['+', '-']) && zone_offset(behind).is_none();
+    (!is_wrong).then_some((fields, rest))
 }
 
 /// The position of the next field. `None`: a space where none may stand.
@@ -139,6 +147,27 @@ fn deprecated(bytes: &[u8], at: usize, is_first: bool, i: usize) -> Option<Depre
     }
 }
 
+/// Characters of the offset of a time zone.
+const OFFSET_LENGTH: usize = 6;
+/// Largest offset of a time zone to either side.
+const OFFSET_MINUTES_MAX: i32 = 14 * 60;
+
+/// The offset of a time zone that the text is, in seconds: `+05:30`. The hour and the minute have two digits each, and
+/// `-00:00` is none (manual 11.2.2). Space may follow.
+fn zone_offset(text: &str) -> Option<i32> {
+    let text = text.trim_end_matches(is_space).as_bytes();
+    let [sign, h1, h2, b':', m1, m2] = *<&[u8; OFFSET_LENGTH]>::try_from(text).ok()? else { return None };
+    let digits = [h1, h2, m1, m2].map(|b| i32::from(b) - i32::from(b'0'));
+    let (hours, minutes) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3]);
+    let all = hours * 60 + minutes;
+    let is_valid = digits.iter().all(|d| (0..10).contains(d)) && minutes < 60 && all <= OFFSET_MINUTES_MAX;
+    match sign {
+        b'+' if is_valid => Some(all * 60),
+        b'-' if is_valid && all > 0 => Some(-all * 60),
+        _ => None,
+    }
+}
+
 /// `end`: bytes in front of `rest`.
 fn moment(fields: &Fields, mut rest: &str, mut end: usize) -> Option<DateTimeText> {
     let [year, month, day, hour, minute, second, fraction] = fields.values;
@@ -158,14 +187,16 @@ fn moment(fields: &Fields, mut rest: &str, mut end: usize) -> Option<DateTimeTex
         end += rest.len() - behind.len();
         rest = behind;
     }
-    let behind = rest.trim_start_matches(is_space);
-    let blank = DeprecatedDelimiter::superfluous(&rest[..rest.len() - behind.len()], end);
+    let offset = if fields.count > SECOND { zone_offset(rest) } else { None };
+    let behind = if offset.is_some() { "" } else { rest.trim_start_matches(is_space) };
+    let blank = DeprecatedDelimiter::superfluous(&rest[..rest.len() - behind.len()], end).filter(|_| offset.is_none());
     let clock = ((hour as i64 * 60 + minute as i64) * 60 + second as i64) * MICROS_PER_SECOND + micros;
     Some(DateTimeText {
         moment: Moment::checked(i32::try_from(year).ok()?, month, day, clock)?,
         has_clock: fields.count > 3,
         fsp: digits as u8,
         is_cut: !behind.is_empty(),
+        offset,
         deprecated: fields.deprecated.or(blank),
     })
 }
@@ -210,6 +241,23 @@ mod tests {
             "2001-13-01",
             "2001 01 01",
         ] {
+            assert_eq!(read_datetime(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_of_time_zones() {
+        for (text, want) in [
+            ("2020-01-01 10:10:10+05:30", Some(19_800)),
+            ("2020-01-01 10:10:10.25-14:00", Some(-50_400)),
+            ("2020-01-01 10:10:10.1234567+00:00", Some(0)),
+            ("2020-01-01 10:10:10+05:30 ", Some(19_800)),
+            ("2020-01-01 10:10:10", None),
+        ] {
+            let read = read_datetime(text).unwrap();
+            assert_eq!((read.offset, read.is_cut, read.deprecated), (want, false, None), "{text}");
+        }
+        for text in ["2020-01-01 10:10:10-00:00", "2020-01-01 10:10:10+14:01", "2020-01-01 10:10:10.5+5:30"] {
             assert_eq!(read_datetime(text), None, "{text}");
         }
     }

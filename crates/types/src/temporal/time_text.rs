@@ -3,7 +3,7 @@
 
 use super::{
     MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS,
-    datetime_text::{is_space, read_full_datetime},
+    datetime_text::{DateTimeText, is_space, read_full_datetime},
     delimiter::DeprecatedDelimiter,
 };
 
@@ -21,10 +21,17 @@ pub struct TimeText {
     pub is_cut: bool,
     /// The time was out of the range of TIME; `micros` is the end of the range.
     pub is_clamped: bool,
-    /// The text is a datetime, of which `micros` is the time of day.
-    pub is_datetime: bool,
+    /// The datetime that the text is, of which `micros` is the time of day.
+    pub datetime: Option<DateTimeText>,
     /// The first delimiter that MySQL warns of.
     pub deprecated: Option<DeprecatedDelimiter>,
+}
+
+impl TimeText {
+    /// Returns true if the text is a datetime.
+    pub fn is_datetime(&self) -> bool {
+        self.datetime.is_some()
+    }
 }
 
 /// Reads a TIME at the beginning of a text; a seventh digit of the fraction rounds. `None` if there is none, or its
@@ -43,7 +50,7 @@ pub fn read_time(text: &str) -> Option<TimeText> {
         let micros = read.moment.clock.rem_euclid(MICROS_PER_DAY);
         let deprecated = in_front.or(read.deprecated.map(|delimiter| delimiter.behind(whole.len() - text.len())));
         let (fsp, is_cut) = (read.fsp, read.is_cut);
-        return Some(TimeText { micros, fsp, is_cut, is_clamped: false, is_datetime: true, deprecated });
+        return Some(TimeText { micros, fsp, is_cut, is_clamped: false, datetime: Some(read), deprecated });
     }
     let (seconds, rest) = whole_seconds(text)?;
     let (fraction, fsp, rest) = fraction(rest);
@@ -60,7 +67,7 @@ pub fn read_time(text: &str) -> Option<TimeText> {
         fsp,
         is_cut: !behind.is_empty(),
         is_clamped: magnitude < micros,
-        is_datetime: false,
+        datetime: None,
         deprecated,
     })
 }

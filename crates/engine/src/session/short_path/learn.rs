@@ -82,7 +82,7 @@ impl SessionState {
             _ => false,
         };
         match statement {
-            Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop)?,
+            Statement::Query(query) => muster_sql::bind_result(query, &env).map(drop)?,
             Statement::Update(update) => bind_update(update, &env).map(drop)?,
             Statement::Delete(delete) => bind_delete(delete, &env).map(drop)?,
             Statement::Insert(insert) if is_query => bind_insert(insert, &env).map(drop)?,
@@ -103,7 +103,7 @@ impl SessionState {
         let numbers = self.text_numbers(context, tables, &statement)?;
         let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
-        let bound = muster_sql::bind_query(query, &environment.with(tables, Parameters::Types(&types)))?;
+        let bound = muster_sql::bind_result(query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
             return Ok(Known::General(None));
         }

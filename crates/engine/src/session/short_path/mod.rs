@@ -211,7 +211,8 @@ impl SessionState {
         let milliseconds = variables.unsigned("max_execution_time");
         Settings {
             number: self.database.plans().settings(all.join("\0")),
-            is_allowed: variables::optimizer_options(variables).is_on(Switch::ShortPath)
+            is_allowed: !variables.settings().traces_optimizer
+                && variables::optimizer_options(variables).is_on(Switch::ShortPath)
                 && variables.unsigned("sql_select_limit") == u64::MAX,
             collation: Collation::from_name(&text("collation_connection")).unwrap_or(Collation::DEFAULT),
             slow_after: self.slow_after(),

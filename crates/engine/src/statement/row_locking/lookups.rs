@@ -103,7 +103,8 @@ impl StatementContext {
             plan = node(PlanOp::Exchange { input: Box::new(plan), kind: ExchangeKind::Gather });
         }
         let exec = execution::exec_context(self, Arc::clone(&planned.tables), None);
-        let mut rows = admitted::rows(self, Computation { plan, columns, exec }, None)?;
+        let mut rows =
+            admitted::rows(self, Computation { plan: Arc::new(plan), columns: Arc::new(columns), exec }, None)?;
         let mut keys = BTreeMap::new();
         while let Some(batch) = crate::threads::wait(rows.next())? {
             add_keys(&batch?, table, lookup.index, &mut keys)?;

@@ -6,7 +6,7 @@ use crate::{
     charset, ddl,
     statement::StatementContext,
 };
-use muster_algebra::{ColumnDef, DefaultValue};
+use muster_algebra::{ColumnDef, DefaultValue, Visibility};
 use muster_types::{IntWidth, SqlType, Value, time_zone::TimeZone};
 
 /// The type's bare name: `int` for `int unsigned`, `varchar` for `varchar(10)`.
@@ -21,12 +21,25 @@ fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
         DefaultValue::Value(Value::UInt(bits)) if matches!(column.ty, SqlType::Bit { .. }) => {
             Some(format!("b'{bits:b}'"))
         }
+        DefaultValue::Value(Value::Bytes(bytes)) if bytes.is_empty() => Some(String::new()),
+        DefaultValue::Value(Value::Bytes(bytes)) => {
+            // Zeros at the end, which also fill a BINARY, are not shown.
+            let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            Some(bytes[..end].iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02X}")))
+        }
         DefaultValue::Value(value) => column.shown(&value),
         DefaultValue::CurrentTimestamp => Some(match column.ty.fsp() {
             0 => "CURRENT_TIMESTAMP".into(),
             n => format!("CURRENT_TIMESTAMP({n})"),
         }),
+        DefaultValue::Expr(text) => Some(escaped(&text)),
+        DefaultValue::Dropped => None,
     }
+}
+
+/// An expression of a definition as `information_schema` has it: as a text within quotes, without these.
+pub(super) fn escaped(expr: &str) -> String {
+    expr.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
 pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
@@ -34,7 +47,10 @@ pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_owned());
     }
-    if matches!(column.default, Some(DefaultValue::CurrentTimestamp)) {
+    if let Some(generated) = &column.generated {
+        words.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.to_owned());
+    }
+    if matches!(column.default, Some(DefaultValue::CurrentTimestamp | DefaultValue::Expr(_))) {
         words.push("DEFAULT_GENERATED".to_owned());
     }
     if on_update_now {
@@ -42,6 +58,9 @@ pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
             0 => "on update CURRENT_TIMESTAMP".to_owned(),
             n => format!("on update CURRENT_TIMESTAMP({n})"),
         });
+    }
+    if column.visibility == Visibility::Invisible {
+        words.push("INVISIBLE".to_owned());
     }
     words.join(" ")
 }
@@ -106,7 +125,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         text(extra),
         text("select,insert,update,references"),
         text(&c.comment),
-        text(""),
+        text(c.generated.as_ref().map_or(String::new(), |generated| escaped(&generated.expr))),
         Value::Null,
     ]
 }
@@ -122,7 +141,7 @@ pub(super) fn columns(snapshot: &Snapshot, context: &StatementContext) -> Vec<Ve
             continue;
         }
         for entry in schema.tables.values() {
-            for (i, c) in entry.def.columns.iter().enumerate() {
+            for (i, c) in entry.def.columns.iter().enumerate().filter(|(_, c)| !c.is_hidden()) {
                 let extra = extra(c, entry.extras.on_update_now.contains(&i));
                 rows.push(row(zone, database, &entry.def.name, i, c, column_key(&entry.def, i), extra));
             }

@@ -1,4 +1,4 @@
-//! The tables of `information_schema` and `performance_schema` and their columns.
+//! The tables of `information_schema`, `performance_schema` and `mysql` and their columns.
 
 use crate::system_schema;
 use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
@@ -10,9 +10,12 @@ use std::sync::{Arc, LazyLock};
 enum Ty {
     /// Names of databases and tables: exact.
     Name,
+    /// Exact text of this many characters.
+    Exact(u32),
     /// Text without case, of this many characters.
     Text(u32),
     Long,
+    Tiny,
     Int,
     UInt,
     Big,
@@ -48,9 +51,16 @@ const TABLES: &[(&str, Columns)] = &[
         ("COLLATION_NAME?", Text(64)), ("COLUMN_TYPE", Long), ("COLUMN_KEY", Text(3)), ("EXTRA?", Text(256)),
         ("PRIVILEGES?", Text(154)), ("COLUMN_COMMENT", Long), ("GENERATION_EXPRESSION", Long), ("SRS_ID?", UInt),
     ]),
+    ("COLUMN_STATISTICS", &[
+        ("SCHEMA_NAME", Name), ("TABLE_NAME", Name), ("COLUMN_NAME", Text(64)), ("HISTOGRAM", Long),
+    ]),
     ("ENGINES", &[
         ("ENGINE", Text(64)), ("SUPPORT", Text(8)), ("COMMENT", Text(80)), ("TRANSACTIONS?", Text(3)), ("XA?", Text(3)),
         ("SAVEPOINTS?", Text(3)),
+    ]),
+    ("ESTIMATE_ERRORS", &[
+        ("DIGEST", Text(64)), ("DIGEST_TEXT", Long), ("OPERATOR", Long), ("COLUMN_GROUP", Long), ("ESTIMATED_ROWS", Double),
+        ("ACTUAL_ROWS", Double), ("FACTOR", Double), ("COUNT", UBig), ("SEEN", DateTime), ("LAST_SEEN", DateTime),
     ]),
     ("EVENTS", &[
         ("EVENT_CATALOG", Name), ("EVENT_SCHEMA", Name), ("EVENT_NAME", Text(64)), ("DEFINER", Text(288)),
@@ -107,6 +117,9 @@ const TABLES: &[(&str, Columns)] = &[
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
         ("ORDINAL_POSITION", UInt), ("POSITION_IN_UNIQUE_CONSTRAINT?", UInt), ("REFERENCED_TABLE_SCHEMA?", Name),
         ("REFERENCED_TABLE_NAME?", Name), ("REFERENCED_COLUMN_NAME?", Text(64)),
+    ]),
+    ("OPTIMIZER_TRACE", &[
+        ("QUERY", Long), ("TRACE", Long), ("MISSING_BYTES_BEYOND_MAX_MEM_SIZE", Int), ("INSUFFICIENT_PRIVILEGES", Tiny),
     ]),
     ("PARAMETERS", &[
         ("SPECIFIC_CATALOG", Name), ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)), ("ORDINAL_POSITION", UBig),
@@ -197,12 +210,26 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
     ]),
 ];
 
+#[rustfmt::skip]
+const MYSQL_TABLES: &[(&str, Columns)] = &[
+    ("innodb_index_stats", &[
+        ("database_name", Name), ("table_name", Exact(199)), ("index_name", Name), ("last_update", DateTime),
+        ("stat_name", Name), ("stat_value", UBig), ("sample_size?", UBig), ("stat_description", Exact(1024)),
+    ]),
+    ("innodb_table_stats", &[
+        ("database_name", Name), ("table_name", Exact(199)), ("last_update", DateTime), ("n_rows", UBig),
+        ("clustered_index_size", UBig), ("sum_of_other_index_sizes", UBig),
+    ]),
+];
+
 fn sql_type(ty: Ty) -> SqlType {
     let int = |width, unsigned| SqlType::Int { width, unsigned };
     match ty {
         Name => SqlType::varchar(64, Collation::Utf8mb3Bin),
+        Exact(length) => SqlType::varchar(length, Collation::Utf8mb3Bin),
         Text(length) => SqlType::varchar(length, Collation::SYSTEM),
         Long => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: Collation::SYSTEM },
+        Tiny => int(IntWidth::Tiny, false),
         Int => int(IntWidth::Int, false),
         UInt => int(IntWidth::Int, true),
         Big => SqlType::BIGINT,
@@ -214,29 +241,29 @@ fn sql_type(ty: Ty) -> SqlType {
 
 pub(super) fn tables() -> &'static [Arc<TableDef>] {
     static DEFINED: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
-        let column = |(name, ty): &(&str, Ty)| ColumnDef {
-            name: name.trim_end_matches('?').into(),
-            ty: sql_type(*ty),
-            nullable: name.ends_with('?'),
-            default: None,
-            auto_increment: false,
-            display_width: None,
-            digits: None,
-            comment: String::new(),
-        };
+        let column =
+            |(name, ty): &(&str, Ty)| ColumnDef::plain(name.trim_end_matches('?'), sql_type(*ty), name.ends_with('?'));
         let table = |(i, (schema, (name, columns))): (usize, (&str, &(&str, Columns)))| {
             Arc::new(TableDef {
                 id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64),
                 database: schema.into(),
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
-                indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
+                indexes: vec![IndexDef {
+                    id: 0,
+                    name: "PRIMARY".into(),
+                    parts: Vec::new(),
+                    unique: true,
+                    invisible: false,
+                }],
                 collation: Collation::SYSTEM,
                 comment: String::new(),
+                checks: Vec::new(),
             })
         };
         let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));
         let all = of(system_schema::NAME, TABLES).chain(of(system_schema::PERFORMANCE, PERFORMANCE_TABLES));
+        let all = all.chain(of(system_schema::MYSQL, MYSQL_TABLES));
         all.enumerate().map(table).collect()
     });
     &DEFINED

@@ -1,11 +1,12 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
 
-use super::{optional, text, uint};
+use super::{columns::escaped, optional, text, uint};
 use crate::{
     catalog::{Snapshot, TableEntry},
     statement::StatementContext,
     tables::TableSet,
 };
+use muster_algebra::{CheckConstraint, TableDef};
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Resul
                     text(&def.database),
                     text(&index.name),
                     uint(seq as u64 + 1),
-                    text(&column.name),
+                    if column.is_hidden() { Value::Null } else { text(&column.name) },
                     text(if part.descending { "D" } else { "A" }),
                     optional(distinct, |d| Value::Int(d.round() as i64)),
                     optional(part.prefix, |p| Value::Int(p.into())),
@@ -40,8 +41,11 @@ pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Resul
                     text("BTREE"),
                     text(""),
                     text(entry.extras.index_comments.get(&index.id).map_or("", String::as_str)),
-                    text("YES"),
-                    Value::Null,
+                    text(if index.invisible { "NO" } else { "YES" }),
+                    match &column.generated {
+                        Some(generated) if column.is_hidden() => text(escaped(&generated.expr)),
+                        _ => Value::Null,
+                    },
                 ]);
             }
         }
@@ -49,12 +53,30 @@ pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Resul
     Ok(rows)
 }
 
+fn sorted_checks(def: &TableDef) -> Vec<&CheckConstraint> {
+    let mut checks: Vec<&CheckConstraint> = def.checks.iter().collect();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    checks
+}
+
+pub(super) fn check_constraints(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
+    let of_table = |entry: &Arc<TableEntry>| -> Vec<Vec<Value>> {
+        let def = &entry.def;
+        let row = |check: &&CheckConstraint| {
+            vec![text("def"), text(&def.database), text(&check.name), text(escaped(&check.expr))]
+        };
+        sorted_checks(def).iter().map(row).collect()
+    };
+    visible(snapshot, context).flat_map(of_table).collect()
+}
+
 pub(super) fn key_column_usage(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for entry in visible(snapshot, context) {
         let def = &entry.def;
         for index in def.indexes.iter().filter(|i| i.unique) {
-            for (seq, part) in index.parts.iter().enumerate() {
+            let named = index.parts.iter().enumerate().filter(|(_, part)| !def.columns[part.column].is_hidden());
+            for (seq, part) in named {
                 let mut row = vec![text("def"), text(&def.database), text(&index.name)];
                 row.extend([text("def"), text(&def.database), text(&def.name)]);
                 row.extend([text(&def.columns[part.column].name), uint(seq as u64 + 1)]);
@@ -80,6 +102,11 @@ pub(super) fn table_constraints(snapshot: &Snapshot, context: &StatementContext)
                 text(if i == 0 { "PRIMARY KEY" } else { "UNIQUE" }),
                 text("YES"),
             ]);
+        }
+        for check in sorted_checks(def) {
+            let row = [&*def.database, &check.name, &def.database, &def.name, "CHECK"];
+            let enforced = if check.enforced { "YES" } else { "NO" };
+            rows.push([text("def")].into_iter().chain(row.map(text)).chain([text(enforced)]).collect());
         }
     }
     rows

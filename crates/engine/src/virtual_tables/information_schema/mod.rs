@@ -1,5 +1,5 @@
-//! `information_schema`, and the definitions of `performance_schema`: tables that are computed when they are read.
-//! Columns and types are MySQL 8.0's.
+//! `information_schema`, and the definitions of `performance_schema` and `mysql`: tables that are computed when they
+//! are read. Columns and types are MySQL 8.0's.
 //!
 //! ```text
 //!   definitions   the tables and their columns            definitions.rs
@@ -7,6 +7,7 @@
 //!   columns       COLUMNS                                 columns.rs
 //!   keys          STATISTICS, KEY_COLUMN_USAGE, ..        keys.rs
 //!   buffer_pool   INNODB_BUFFER_..                        buffer_pool.rs
+//!   statistics    COLUMN_STATISTICS, mysql.innodb_..      statistics.rs
 //!   transactions  INNODB_TRX, INNODB_METRICS              transactions.rs
 //!   server        COLLATIONS, PROCESSLIST, variables, ..  server.rs
 //! ```
@@ -17,6 +18,7 @@ mod definitions;
 mod keys;
 mod objects;
 mod server;
+mod statistics;
 mod transactions;
 
 pub use buffer_pool::PoolFigures;
@@ -51,8 +53,12 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "TABLES" => objects::tables(tables, context)?,
         "VIEWS" => objects::views(definitions, context),
         "COLUMNS" => columns::columns(definitions, context),
+        "COLUMN_STATISTICS" => statistics::column_statistics(tables, context)?,
+        "innodb_table_stats" => statistics::innodb_table_stats(tables, context)?,
+        "innodb_index_stats" => statistics::innodb_index_stats(tables, context)?,
         "STATISTICS" => keys::statistics(tables, context)?,
         "KEY_COLUMN_USAGE" => keys::key_column_usage(definitions, context),
+        "CHECK_CONSTRAINTS" => keys::check_constraints(definitions, context),
         "TABLE_CONSTRAINTS" => keys::table_constraints(definitions, context),
         "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,
         "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(definitions, context)?,
@@ -66,20 +72,17 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),
         "ENGINES" => server::engines(),
+        "ESTIMATE_ERRORS" => statistics::estimate_errors(context)?,
+        "OPTIMIZER_TRACE" => server::optimizer_trace(context),
         "PROCESSLIST" => server::processlist(context),
         "GLOBAL_STATUS" => server::pairs(status::status(context, true)),
         "SESSION_STATUS" => server::pairs(status::status(context, false)),
         "GLOBAL_VARIABLES" => server::pairs(variables::shown(context, true)),
         "SESSION_VARIABLES" => server::pairs(variables::shown(context, false)),
         // What Muster does not have, clients still look for.
-        "CHECK_CONSTRAINTS"
-        | "EVENTS"
-        | "PARAMETERS"
-        | "PARTITIONS"
-        | "PLUGINS"
-        | "REFERENTIAL_CONSTRAINTS"
-        | "ROUTINES"
-        | "TRIGGERS" => Vec::new(),
+        "EVENTS" | "PARAMETERS" | "PARTITIONS" | "PLUGINS" | "REFERENTIAL_CONSTRAINTS" | "ROUTINES" | "TRIGGERS" => {
+            Vec::new()
+        }
         other => return Err(SqlError::internal(format!("no rows for information_schema.{other}"))),
     };
     Ok(rows)

@@ -12,7 +12,8 @@ use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value, temporal::EpochMicros};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
-    let own = [system_schema::NAME, system_schema::PERFORMANCE].map(|name| (name, Collation::SYSTEM));
+    let own =
+        [system_schema::NAME, system_schema::PERFORMANCE, system_schema::MYSQL].map(|name| (name, Collation::SYSTEM));
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
     let mut visible: Vec<_> = stored.chain(own).filter(|(name, _)| context.rights.sees_database(name)).collect();
     visible.sort_unstable_by_key(|(name, _)| *name);
@@ -28,6 +29,7 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
     for table in super::definitions::tables() {
         let (kind, engine) = match table.database.as_str() {
             system_schema::PERFORMANCE => ("BASE TABLE", text("PERFORMANCE_SCHEMA")),
+            system_schema::MYSQL => ("BASE TABLE", text("InnoDB")),
             _ => ("SYSTEM VIEW", Value::Null),
         };
         let mut row = vec![text("def"), text(&table.database), text(&table.name), text(kind), engine];

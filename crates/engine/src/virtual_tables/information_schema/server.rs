@@ -1,7 +1,7 @@
 //! COLLATIONS, CHARACTER_SETS, ENGINES, PROCESSLIST, variables and status.
 
 use super::{optional, text, uint};
-use crate::{accounts::Privilege, charset, statement::StatementContext};
+use crate::{accounts::Privilege, charset, explain, statement::StatementContext};
 use muster_types::{Collation, Value, charset::Charset};
 
 pub(super) fn collations() -> Vec<Vec<Value>> {
@@ -37,6 +37,12 @@ pub(super) fn engines() -> Vec<Vec<Value>> {
     let mut row: Vec<Value> = ["InnoDB", "DEFAULT", comment].map(text).into();
     row.extend(["NO", "NO", "NO"].map(text));
     vec![row]
+}
+
+/// The traces that the session keeps.
+pub(super) fn optimizer_trace(context: &StatementContext) -> Vec<Vec<Value>> {
+    let row = |(query, trace, missing)| vec![Value::Text(query), Value::Text(trace), uint(missing), Value::Int(0)];
+    explain::trace_rows(context).into_iter().map(row).collect()
 }
 
 /// Own sessions only, without the PROCESS privilege.

@@ -1,14 +1,14 @@
-//! Texts that are made of texts: UPPER, LOWER, REPLACE, REVERSE, CONCAT, CONCAT_WS.
+//! Texts that are made of texts: UPPER, LOWER, REPLACE, REVERSE, REPEAT, LPAD, RPAD, HEX, CONCAT, CONCAT_WS.
 
 use super::{
     CallShape, ColumnFunction,
-    operand::{Operand, TextWriter, constant_text, is_written},
+    operand::{Operand, TextWriter, constant_int, constant_text, is_written},
 };
 use arrow_array::{Array, ArrayRef, builder::StringViewBuilder};
 use arrow_buffer::NullBuffer;
 use muster_algebra::ScalarFunction;
 use muster_eval::text::{append_lower, append_upper};
-use muster_types::{Collation, SqlType};
+use muster_types::{Collation, SqlType, charset::Charset, collation};
 use std::sync::Arc;
 
 /// Functions of texts; CONCAT and CONCAT_WS also of integers.
@@ -36,6 +36,18 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
         Reverse if call.types.iter().all(SqlType::is_text) => Some(changed(usize::MAX, |text, out| {
             out.extend(text.chars().rev());
         })),
+        Repeat if call.types[0].is_text() => {
+            let count = usize::try_from(constant_int(call.constants.get(1))?).unwrap_or(0);
+            // Texts of this length are made here; a longer one is not even begun.
+            let length = move |text: &str| text.len().saturating_mul(count);
+            Some(checked(text_bytes_max, length, move |text, out| (0..count).for_each(|_| out.push_str(text))))
+        }
+        LPad | RPad if call.types[0].is_text() => padded(function, call),
+        Library(function) if function.name == "HEX" => {
+            let [SqlType::Text { collation, .. }] = call.types else { return None };
+            let is_utf8 = matches!(collation.character_set(), Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii);
+            is_utf8.then(|| changed(text_bytes_max, push_hexadecimal))
+        }
         Concat if call.types.iter().all(is_written) => {
             Some(Box::new(move |args, rows| concatenated(args, rows, text_bytes_max)))
         }
@@ -44,6 +56,58 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
         }
         _ => None,
     }
+}
+
+/// LPAD and RPAD to a constant number of characters, with a constant text that is not empty.
+fn padded(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
+    let characters = usize::try_from(constant_int(call.constants.get(1))?).ok()?;
+    let pad = match call.constants.get(2) {
+        None => " ".to_owned(),
+        pad => constant_text(pad).filter(|pad| !pad.is_empty())?,
+    };
+    // MySQL counts the most bytes that so many characters may have.
+    if characters.saturating_mul(4) > call.text_bytes_max {
+        return None;
+    }
+    let is_left = function == ScalarFunction::LPad;
+    Some(changed(usize::MAX, move |text, out| {
+        let missing = characters.saturating_sub(text.chars().count());
+        if missing == 0 {
+            return out.push_str(collation::prefix(text, characters));
+        }
+        if !is_left {
+            out.push_str(text);
+        }
+        match pad.len() {
+            1 => (0..missing).for_each(|_| out.push_str(&pad)),
+            _ => out.extend(pad.chars().cycle().take(missing)),
+        }
+        if is_left {
+            out.push_str(text);
+        }
+    }))
+}
+
+fn push_hexadecimal(text: &str, out: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.reserve(2 * text.len());
+    for byte in text.bytes() {
+        out.push(DIGITS[usize::from(byte >> 4)].into());
+        out.push(DIGITS[usize::from(byte & 15)].into());
+    }
+}
+
+/// As [`changed`], for texts whose length is known before they are made.
+fn checked(
+    bytes_max: usize,
+    length: impl Fn(&str) -> usize + Send + Sync + 'static,
+    append: impl Fn(&str, &mut String) + Send + Sync + 'static,
+) -> ColumnFunction {
+    let change = changed(bytes_max, append);
+    Box::new(move |args, rows| {
+        let is_short = args[0].texts()?.iter().flatten().all(|text| length(text) <= bytes_max);
+        if is_short { change(args, rows) } else { None }
+    })
 }
 
 /// The function that changes each text. Texts of more than `bytes_max` bytes are not made here.
@@ -159,6 +223,13 @@ mod tests {
             let want = if from.is_empty() { text.to_owned() } else { text.replace(from, to) };
             assert_eq!(out[1..], want);
         }
+    }
+
+    #[test]
+    fn digits_of_bytes() {
+        let mut out = String::new();
+        push_hexadecimal("aö", &mut out);
+        assert_eq!(out, "61C3B6");
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Numbers of dates and of times: days and weeks, differences, the parts of a TIME; dates of dates.
 
 use super::{CallShape, ColumnFunction, operand::Operand};
-use arrow_array::{Array, ArrayRef, Date32Array, Int64Array, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, Date32Array, Int64Array, TimestampMicrosecondArray, cast::AsArray, types::*};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use muster_algebra::{IntervalUnit, ScalarFunction};
 use muster_functions::time::week::{WeekMode, day_of_year, week, weekday};
 use muster_types::{
     SqlType, Value,
-    temporal::{Days, MICROS_PER_SECOND, code_parts, date_code, datetime_parts, days_in_month, is_calendar_day},
+    temporal::{
+        Days, MICROS_PER_DAY, MICROS_PER_SECOND, add_months, code_parts, date_code, datetime_of, datetime_parts,
+        days_in_month, is_calendar_day, moved_day,
+    },
 };
 use std::sync::Arc;
 
@@ -26,7 +29,18 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
         LastDay if call.types.len() == 1 && is_dated(first) && call.result == SqlType::Date => {
             return Some(Box::new(last_days));
         }
+        DateAdd(unit) | DateSub(unit) if matches!(first, SqlType::DateTime { .. }) && call.result == *first => {
+            let Some(Some(Value::Int(count))) = call.constants.get(1).filter(|_| call.types.len() == 2) else {
+                return None;
+            };
+            let count = if matches!(function, DateSub(_)) { count.checked_neg()? } else { *count };
+            let step = Step::of(unit, count)?;
+            return Some(Box::new(move |args, _| moved(args, &step)));
+        }
         _ if call.result != SqlType::BIGINT => return None,
+        Library(function) if function.name == "TIME_TO_SEC" && matches!(first, SqlType::Time { .. }) => {
+            return Some(Box::new(|args, _| time_parts(args, |micros| micros / MICROS_PER_SECOND)));
+        }
         Extract(unit) if matches!(call.types, [SqlType::Time { .. }]) => {
             return time_part(unit)
                 .map(|part| Box::new(move |args: &[Operand], _| time_parts(args, part)) as ColumnFunction);
@@ -150,6 +164,58 @@ fn last_days(args: &[Operand], _rows: usize) -> Option<ArrayRef> {
     Some(Arc::new(Date32Array::new(dates.into(), nulls)))
 }
 
+/// A constant step of an interval.
+enum Step {
+    Months(i32),
+    Micros(i64),
+}
+
+impl Step {
+    /// So many of the units; `None` for units of several parts, and for steps beyond the calendar.
+    fn of(unit: IntervalUnit, count: i64) -> Option<Step> {
+        const BEYOND: i64 = 10_000 * 366 * SECONDS_PER_DAY * MICROS_PER_SECOND;
+        let months = |months: i64| i32::try_from(count.checked_mul(months)?).ok().map(Step::Months);
+        let micros = |unit: i64| Some(count.checked_mul(unit)?).filter(|by| by.abs() < BEYOND).map(Step::Micros);
+        match unit {
+            IntervalUnit::Year => months(12),
+            IntervalUnit::Quarter => months(3),
+            IntervalUnit::Month => months(1),
+            IntervalUnit::Week => micros(7 * MICROS_PER_DAY),
+            IntervalUnit::Day => micros(MICROS_PER_DAY),
+            IntervalUnit::Hour => micros(3600 * MICROS_PER_SECOND),
+            IntervalUnit::Minute => micros(60 * MICROS_PER_SECOND),
+            IntervalUnit::Second => micros(MICROS_PER_SECOND),
+            IntervalUnit::Microsecond => micros(1),
+            _ => None,
+        }
+    }
+
+    /// The datetime that a moment becomes; `None` outside of the calendar.
+    fn moved(&self, code: i32, clock: i64) -> Option<i64> {
+        match self {
+            Step::Months(months) => Some(datetime_of(add_months(code, *months)?, clock)),
+            Step::Micros(by) => {
+                let moved = clock + by;
+                if (0..MICROS_PER_DAY).contains(&moved) {
+                    return Some(datetime_of(code, moved));
+                }
+                let day = i64::from(Days::of_code(code).0) + moved.div_euclid(MICROS_PER_DAY);
+                Some(datetime_of(moved_day(day)?, moved.rem_euclid(MICROS_PER_DAY)))
+            }
+        }
+    }
+}
+
+fn moved(args: &[Operand], step: &Step) -> Option<ArrayRef> {
+    let mut datetimes = vec![0; rows_of(args.first()?)];
+    let mut is_whole = true;
+    let nulls = each_moment(&args[0], |row, code, clock| match step.moved(code, clock) {
+        Some(moved) => datetimes[row] = moved,
+        None => is_whole = false,
+    })?;
+    is_whole.then(|| Arc::new(TimestampMicrosecondArray::new(datetimes.into(), nulls)) as ArrayRef)
+}
+
 /// A part of a TIME without its sign.
 fn time_part(unit: IntervalUnit) -> Option<fn(i64) -> i64> {
     Some(match unit {
@@ -167,4 +233,28 @@ fn time_parts(args: &[Operand], part: fn(i64) -> i64) -> Option<ArrayRef> {
     // Division cuts towards zero: the part of a negative time is negative.
     let parts = times.values().iter().map(|micros| part(*micros)).collect();
     Some(Arc::new(Int64Array::new(parts, times.nulls().cloned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::temporal::{format_datetime, read_datetime};
+
+    #[test]
+    fn steps_move_datetimes() {
+        for (from, unit, count, want) in [
+            ("2024-02-29 23:30:00", IntervalUnit::Minute, 90, "2024-03-01 01:00:00"),
+            ("2024-03-01 00:30:00", IntervalUnit::Hour, -1, "2024-02-29 23:30:00"),
+            ("2024-01-31 10:00:00", IntervalUnit::Month, 1, "2024-02-29 10:00:00"),
+            ("2024-01-31 10:00:00", IntervalUnit::Week, -1, "2024-01-24 10:00:00"),
+            ("9999-12-31 23:59:59", IntervalUnit::Second, 1, ""),
+            ("9999-12-31 23:59:59", IntervalUnit::Year, 1, ""),
+        ] {
+            let datetime = read_datetime(from).and_then(|read| read.moment.datetime()).expect("a datetime");
+            let (code, clock) = datetime_parts(datetime);
+            let moved = Step::of(unit, count).expect("a step").moved(code, clock);
+            assert_eq!(moved.map_or(String::new(), |moved| format_datetime(moved, 0)), want, "{from} {unit:?} {count}");
+        }
+        assert!(Step::of(IntervalUnit::Day, i64::MAX).is_none() && Step::of(IntervalUnit::YearMonth, 1).is_none());
+    }
 }

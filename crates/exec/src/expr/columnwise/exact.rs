@@ -1,4 +1,5 @@
-//! Functions of exact numbers: ABS, SIGN, CEIL, FLOOR, ROUND and TRUNCATE of integers and of decimals of 64 bits.
+//! Functions of exact numbers: ABS, SIGN, CEIL, FLOOR, ROUND and TRUNCATE of integers and of decimals of 64 bits;
+//! BIT_COUNT of integers.
 
 use super::{CallShape, ColumnFunction, operand::Operand};
 use crate::arrow_value::arrow_type;
@@ -24,6 +25,9 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
         (2, Some(Some(Value::Int(digits)))) => *digits,
         _ => return None,
     };
+    if function == ScalarFunction::BitCount && scale > 0 {
+        return None;
+    }
     let change = change(function, scale, digits)?;
     let result_scale = match function {
         ScalarFunction::Abs => scale,
@@ -49,6 +53,7 @@ fn change(function: ScalarFunction, scale: u8, digits: i64) -> Option<Change> {
     Some(match function {
         Abs => Box::new(i64::checked_abs),
         Sign => Box::new(|x| Some(x.signum())),
+        BitCount => Box::new(|x| Some(x.count_ones().into())),
         Floor => Box::new(move |x| Some(x.div_euclid(whole))),
         Ceil => Box::new(move |x| Some(x.div_euclid(whole) + i64::from(x.rem_euclid(whole) != 0))),
         Round | Truncate => {

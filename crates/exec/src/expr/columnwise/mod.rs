@@ -5,11 +5,12 @@
 //!   mod.rs      which call is a function over columns; the kernel
 //!   operand.rs  arguments: columns and constants
 //!   length.rs   LENGTH, CHAR_LENGTH, BIT_LENGTH, ASCII
-//!   pieces.rs   LEFT, RIGHT, TRIM, SUBSTRING: parts of a text
-//!   change.rs   UPPER, LOWER, REPLACE, REVERSE, CONCAT, CONCAT_WS: new texts
+//!   pieces.rs   LEFT, RIGHT, TRIM, SUBSTRING, SUBSTRING_INDEX: parts of a text
+//!   change.rs   UPPER, LOWER, REPLACE, REVERSE, REPEAT, LPAD, RPAD, HEX, CONCAT, CONCAT_WS: new texts
 //!   locate.rs   LOCATE, INSTR, POSITION
 //!   exact.rs    ABS, SIGN, CEIL, FLOOR, ROUND, TRUNCATE of exact numbers
 //!   doubles.rs  functions of doubles
+//!   extremes.rs GREATEST, LEAST
 //!   dates.rs    numbers of dates and times
 //! ```
 
@@ -17,6 +18,7 @@ mod change;
 mod dates;
 mod doubles;
 mod exact;
+mod extremes;
 mod length;
 mod locate;
 mod operand;
@@ -53,7 +55,10 @@ fn column_function(function: ScalarFunction, call: &CallShape) -> Option<ColumnF
     match function {
         Length | CharLength | Ascii => length::of(function, call),
         Left | Right | Trim | LTrim | RTrim | Substring => pieces::of(function, call),
-        Upper | Lower | Replace | Reverse | Concat | ConcatWs => change::of(function, call),
+        Upper | Lower | Replace | Reverse | Repeat | LPad | RPad | Concat | ConcatWs => change::of(function, call),
+        Library(library) if library.name == "HEX" => change::of(function, call),
+        Library(library) if library.name == "SUBSTRING_INDEX" => pieces::of(function, call),
+        Greatest | Least => extremes::of(function, call),
         Locate => locate::of(call),
         _ => exact::of(function, call).or_else(|| doubles::of(function, call)).or_else(|| dates::of(function, call)),
     }

@@ -1,4 +1,4 @@
-//! Pieces of texts: LEFT, RIGHT, TRIM, SUBSTRING.
+//! Pieces of texts: LEFT, RIGHT, TRIM, SUBSTRING, SUBSTRING_INDEX.
 
 use super::{
     CallShape, ColumnFunction,
@@ -38,8 +38,28 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
             let is_number = |ty: &SqlType| matches!(ty, SqlType::Int { unsigned: false, .. });
             call.types[1..].iter().all(is_number).then(|| Box::new(substrings) as ColumnFunction)
         }
+        Library(function) if function.name == "SUBSTRING_INDEX" => {
+            let (delimiter, count) = (constant_text(call.constants.get(1))?, constant_int(call.constants.get(2))?);
+            Some(piece(move |text| part_at_delimiter(text, &delimiter, count)))
+        }
         _ => None,
     }
+}
+
+/// The text in front of the delimiter number `count`, or behind the one of this number from the end. Delimiters that
+/// overlap are those that are found from the front.
+fn part_at_delimiter<'t>(text: &'t str, delimiter: &str, count: i64) -> &'t str {
+    if delimiter.is_empty() || count == 0 {
+        return "";
+    }
+    let nth = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let mut found = text.match_indices(delimiter).map(|(at, _)| at);
+    if count > 0 {
+        return found.nth(nth - 1).map_or(text, |end| &text[..end]);
+    }
+    let all = found.count();
+    let last = all.checked_sub(nth).and_then(|i| text.match_indices(delimiter).nth(i));
+    last.map_or(text, |(at, _)| &text[at + delimiter.len()..])
 }
 
 /// The function that takes a piece of each text.
@@ -120,6 +140,24 @@ fn substrings(args: &[Operand], rows: usize) -> Option<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delimiters_are_counted_from_both_ends() {
+        for (text, delimiter, count, want) in [
+            ("www.mysql.com", ".", 2, "www.mysql"),
+            ("www.mysql.com", ".", -2, "mysql.com"),
+            ("www.mysql.com", ".", 9, "www.mysql.com"),
+            ("www.mysql.com", ".", -9, "www.mysql.com"),
+            ("www.mysql.com", "x", 1, "www.mysql.com"),
+            ("aaaaa", "aa", 2, "aa"),
+            ("aaaaa", "aa", -1, "a"),
+            ("aöböc", "ö", -1, "c"),
+            ("abc", "", 1, ""),
+            ("abc", "b", 0, ""),
+        ] {
+            assert_eq!(part_at_delimiter(text, delimiter, count), want, "{text} {delimiter} {count}");
+        }
+    }
 
     #[test]
     fn pieces_count_characters() {

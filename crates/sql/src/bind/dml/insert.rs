@@ -4,6 +4,7 @@ use super::{
     Assignment, BoundInsert, ChangeTarget, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource,
     Surroundings,
     replace::replace_columns,
+    search::target_is_read,
     target::{base_tables, computed_columns, refuse_virtual, replaced},
     update::not_updatable_column,
 };
@@ -13,10 +14,11 @@ use crate::{
         BindEnv,
         binder::{Binder, BoundQuery},
         from::Joined,
+        query::is_single_block,
         scope::{Clause, FromClause, Names, Relation, Scope},
     },
 };
-use muster_algebra::{ColId, Expr, Rel};
+use muster_algebra::{ColId, Expr, Rel, TableDef};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::{HashMap, HashSet};
@@ -44,32 +46,30 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     binder.changes_strictly = !insert.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &insert.written.items);
-    let (row, given) = binder.destination(insert, &names)?;
+    let (mut row, given) = binder.destination(insert, &names)?;
+    row.target.rules = binder.row_rules(&row.target.table, &row.target.columns)?;
     let mut subqueries = Subqueries::default();
     let mut query = None;
     let mut source = RowSource::Rows(NewRows::default());
+    let before = binder.reads.len();
     match &insert.source {
         InsertSource::Rows(rows) => {
-            let before = binder.reads.len();
             source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut subqueries)?);
-            binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
         }
         InsertSource::Query(select) => {
             let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
             query = Some(binder.source_query(select, &types, database.as_deref())?);
         }
     }
-    let before = binder.reads.len();
     let mut on_duplicate = match insert.on_duplicate.is_empty() {
         true => None,
         false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut subqueries)?),
     };
+    if query.is_none() {
+        binder.refuse_reading_destination(before, &row.target)?;
+    }
     if let (Some(update), Some(query)) = (&mut on_duplicate, &mut query) {
         binder.deliver_mentioned(update, &subqueries.dependent, &mut query.rel)?;
-    }
-    if on_duplicate.is_some() {
-        // The first is the row that is there.
-        binder.refuse_reading_targets(before + 1, std::slice::from_ref(&row.target))?;
     }
     let Subqueries { constants, dependent } = subqueries;
     let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
@@ -87,11 +87,33 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     if let InsertSource::Query(_) = insert.source {
         source = RowSource::Query(Box::new(bound));
     }
+    refuse_generated(&row.target.table, &given, &source)?;
     let (replace, ignore) = (insert.replace, insert.ignore);
     Ok(BoundInsert { target: row.target, replace, ignore, given, source, on_duplicate, surroundings })
 }
 
 impl Binder<'_> {
+    /// Errors 1093 and 1443 if a subquery of rows of VALUES reads the table that they come into under its own name, or
+    /// through a view. Under another name it may (MySQL: `unique_table`).
+    fn refuse_reading_destination(&self, before: usize, target: &ChangeTarget) -> Result<()> {
+        let of_view = target.named.1 != target.table.name;
+        for read in self.reads[before..].iter().filter(|read| read.table == target.table.id) {
+            let prevented = |view: &str| {
+                let message =
+                    format!("The definition of table '{view}' prevents operation INSERT on table '{}'.", target.alias);
+                Err(SqlError::new(ErrorCode::ViewPreventUpdate, message))
+            };
+            match &read.view {
+                Some(_) if of_view => return Err(target_is_read(target)),
+                Some(view) => return prevented(view),
+                None if read.alias != target.table.name => {}
+                None if of_view => return prevented(&target.alias),
+                None => return Err(target_is_read(target)),
+            }
+        }
+        Ok(())
+    }
+
     /// The table, and the positions of the columns that values are given for.
     fn destination(&mut self, insert: &Insert, names: &Names) -> Result<(Destination, Vec<usize>)> {
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
@@ -111,7 +133,8 @@ impl Binder<'_> {
                         format!("Can not insert into join view '{}.{}' without fields list", view.database, view.name);
                     return Err(SqlError::new(ErrorCode::ViewNoInsertFieldList, message));
                 }
-                joined.from.columns.iter().map(|c| (c.id, c.name.clone())).collect()
+                let shown = joined.from.columns.iter().filter(|c| !c.invisible);
+                shown.map(|c| (c.id, c.name.clone())).collect()
             }
         };
         let destination = self.destination_table(joined, &columns)?;
@@ -272,6 +295,7 @@ impl Binder<'_> {
         names: &Names,
         subqueries: &mut Subqueries,
     ) -> Result<OnDuplicateUpdate> {
+        let reads = self.reads.len();
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
         let columns: Vec<(ColId, String)> = match joined.from.relations[0].source {
             // The same table of the view as before.
@@ -286,6 +310,8 @@ impl Binder<'_> {
             _ => Vec::new(),
         };
         let old = self.destination_table(joined, &columns)?;
+        // The row that is there is not read by a subquery.
+        self.reads.truncate(reads);
         let mut from = old.from.clone();
         if let Some(alias) = &insert.row_alias {
             if alias.name == insert.table.name {
@@ -316,8 +342,9 @@ impl Binder<'_> {
             assignments.push(Assignment { target: 0, column, value });
         }
         self.inserted_row = None;
+        let rules = self.row_rules(&old.target.table, &old.target.columns)?;
         let (old, check) = (old.target.columns, old.target.check);
-        Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check })
+        Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check, rules })
     }
 
     /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one
@@ -371,6 +398,32 @@ impl Binder<'_> {
     }
 }
 
+/// Error 3105 for a generated column that is given another value than DEFAULT.
+fn refuse_generated(table: &TableDef, given: &[usize], source: &RowSource) -> Result<()> {
+    for (at, column) in given.iter().enumerate() {
+        let column = &table.columns[*column];
+        if column.generated.is_none() {
+            continue;
+        }
+        let is_given = match source {
+            RowSource::Rows(rows) => {
+                rows.values.iter().skip(at).step_by(given.len()).any(|value| *value != NewValue::Default)
+            }
+            RowSource::Query(_) => true,
+        };
+        if is_given {
+            return Err(generated_value_given(&column.name, &table.name));
+        }
+    }
+    Ok(())
+}
+
+/// Error 3105.
+pub(super) fn generated_value_given(column: &str, table: &str) -> SqlError {
+    let message = format!("The value specified for generated column '{column}' in table '{table}' is not allowed.");
+    SqlError::new(ErrorCode::GeneratedValueGiven, message)
+}
+
 /// Passes a column of the tables of a query on to its rows. Returns false if there is no single one for each row.
 fn delivers(rel: &mut Rel, id: ColId) -> bool {
     if rel.output().contains(&id) {
@@ -389,16 +442,6 @@ fn delivers(rel: &mut Rel, id: ColId) -> bool {
             delivered
         }
         Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => delivers(input, id),
-        _ => false,
-    }
-}
-
-/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables
-/// to mention.
-fn is_single_block(query: &ast::Query) -> bool {
-    match &*query.body {
-        ast::SetExpr::Select(_) => true,
-        ast::SetExpr::Query(inner) => is_single_block(inner),
         _ => false,
     }
 }

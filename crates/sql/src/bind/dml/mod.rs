@@ -5,6 +5,7 @@
 //!   insert   INSERT, REPLACE            search   the rows of UPDATE and DELETE
 //!   values   values and assignments     update, delete
 //!   assigned what subqueries in assignments see      replace  expressions for columns
+//!   rules    the expressions of a table's definition
 //! ```
 //!
 //! A row's values are columns of the statement ([`ChangeTarget::columns`]): the values as they are stored, so that
@@ -15,6 +16,7 @@ mod assigned;
 mod delete;
 mod insert;
 mod replace;
+mod rules;
 mod search;
 mod target;
 mod update;
@@ -23,6 +25,7 @@ mod values;
 pub use delete::bind_delete;
 pub use insert::bind_insert;
 pub use replace::replace_columns;
+pub use rules::{BoundRow, RowCheck, RowRules, bind_row, type_of_expression};
 pub(super) use target::{RelationSource, base_tables};
 pub use update::bind_update;
 
@@ -43,6 +46,8 @@ pub struct ChangeTarget {
     pub row_number: Option<ColId>,
     /// `WITH CHECK OPTION` of the view through which it is changed.
     pub check: Option<ViewCheck>,
+    /// What the table's definition says of the row, in terms of `columns`.
+    pub rules: RowRules,
     /// The table or view that the statement names, as (database, name): for privileges.
     pub named: (String, String),
 }
@@ -166,6 +171,8 @@ pub struct OnDuplicateUpdate {
     pub mentioned: Vec<ColId>,
     /// The check of the target's view, in terms of `old`.
     pub check: Option<ViewCheck>,
+    /// The rules of the target's table, in terms of `old`.
+    pub rules: RowRules,
 }
 
 #[derive(Debug, Clone)]

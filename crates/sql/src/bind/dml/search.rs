@@ -65,10 +65,9 @@ impl Binder<'_> {
     /// Error 1093 if a table that loses or changes rows is read by the statement, too, after its own tables: there were
     /// `own` of those. Derived tables that are computed before may do so.
     pub(super) fn refuse_reading_targets(&self, own: usize, targets: &[ChangeTarget]) -> Result<()> {
-        for (table, sheltered) in &self.reads[own..] {
-            if let Some(target) = targets.iter().find(|t| t.table.id == *table && !sheltered) {
-                let message = format!("You can't specify target table '{}' for update in FROM clause", target.alias);
-                return Err(SqlError::new(ErrorCode::UpdateTableUsed, message));
+        for read in &self.reads[own..] {
+            if let Some(target) = targets.iter().find(|t| t.table.id == read.table && !read.is_sheltered) {
+                return Err(target_is_read(target));
             }
         }
         Ok(())
@@ -217,4 +216,10 @@ impl Binder<'_> {
 /// Returns true if a base table of the relation has the column.
 fn has_column(rel: &Rel, id: ColId) -> bool {
     base_tables(rel, false).iter().any(|base| base.position(id).is_some())
+}
+
+/// Error 1093.
+pub(super) fn target_is_read(target: &ChangeTarget) -> SqlError {
+    let message = format!("You can't specify target table '{}' for update in FROM clause", target.alias);
+    SqlError::new(ErrorCode::UpdateTableUsed, message)
 }

@@ -1,6 +1,6 @@
 //! The base tables behind the names of a statement.
 
-use super::{ChangeTarget, ViewCheck, replace::replace_columns};
+use super::{ChangeTarget, RowRules, ViewCheck, replace::replace_columns};
 use crate::bind::{binder::Binder, from::Joined};
 use muster_algebra::{
     CheckOption, ColId, ColumnMeta, Expr, IndexHint, JoinKind, Rel, SqlType, TableDef, ViewAlgorithm, ViewDef,
@@ -162,7 +162,8 @@ impl Binder<'_> {
             self.columns.add(meta)
         });
         let table = base.table.clone();
-        ChangeTarget { table, alias: alias.to_string(), columns, row_number, check: None, named }
+        let rules = RowRules::default();
+        ChangeTarget { table, alias: alias.to_string(), columns, row_number, check: None, rules, named }
     }
 
     /// The check of a view, in terms of the columns of its base tables.

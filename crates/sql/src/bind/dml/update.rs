@@ -1,6 +1,9 @@
 //! UPDATE.
 
-use super::{Assignment, BoundUpdate, ChangeTarget, NewValue, RelationSource, assigned::see_assigned};
+use super::{
+    Assignment, BoundUpdate, ChangeTarget, NewValue, RelationSource, assigned::see_assigned,
+    insert::generated_value_given,
+};
 use crate::{
     InsertValue, Update,
     bind::{
@@ -39,6 +42,9 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     {
         see_assigned(&mut assignments, target);
     }
+    for target in &mut targets {
+        target.rules = binder.row_rules(&target.table, &target.columns)?;
+    }
     let values = assignments.iter_mut().filter_map(|a| match &mut a.value {
         NewValue::Expr(expr) => Some(expr),
         NewValue::Value(_) | NewValue::Default => None,
@@ -75,6 +81,10 @@ impl Binder<'_> {
         let ty = targets[target].table.columns[position].ty;
         let scope = Scope { from: &joined.from, parent: None };
         let value = self.new_value(value, ty, &scope, names)?;
+        let table = &targets[target].table;
+        if table.columns[position].generated.is_some() && value != NewValue::Default {
+            return Err(generated_value_given(&table.columns[position].name, &table.name));
+        }
         Ok(Assignment { target, column: position, value })
     }
 

@@ -6,7 +6,10 @@ use crate::{
     bind::{
         Parameters,
         binder::Binder,
-        expr::{ExprContext, literal::bytes_as_number},
+        expr::{
+            ExprContext,
+            literal::{bytes_as_number, value_type},
+        },
         output::chooses,
         scope::{Clause, Names, Scope},
     },
@@ -99,6 +102,11 @@ impl Binder<'_> {
             Some((Some(DefaultValue::CurrentTimestamp), _)) => {
                 Item::literal(Value::DateTime(self.env.session.now_datetime()), meta.ty)
             }
+            Some((Some(DefaultValue::Expr(_)), _)) => {
+                let message = format!("Default value expression of column '{name}' cannot be used here.");
+                return Err(SqlError::unsupported(message));
+            }
+            Some((Some(DefaultValue::Dropped), _)) => return Err(no_default()),
             Some((None, true)) => Item::literal(Value::Null, meta.ty),
             _ => return Err(no_default()),
         })
@@ -156,6 +164,11 @@ fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
         true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
         false => Value::Bytes(bytes.to_vec()),
     }
+}
+
+/// The type of a value that an expression is.
+pub(super) fn value_type_of(value: &Value, binder: &Binder<'_>) -> SqlType {
+    value_type(value, binder.env.session.default_collation())
 }
 
 /// The only argument, which names a column.

@@ -115,8 +115,11 @@ impl Binder<'_> {
                 if ty.is_temporal() || ty.is_text() && is_kept_text(&call) {
                     self.columns.set_chosen(id);
                 }
+                let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
                 aggregates.calls.push((id, call));
-                self.aggregated_columns.insert(id);
+                if !is_joined {
+                    self.aggregated_columns.insert(id);
+                }
                 id
             }
         };
@@ -156,7 +159,7 @@ impl Binder<'_> {
         if !star {
             for arg in &list.args {
                 let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = arg else { return Err(SqlError::syntax(arg, 1)) };
-                items.push(self.expr(e, cx)?);
+                items.push(Item { shown: None, ..self.expr(e, cx)? });
             }
         }
         let several = name == "GROUP_CONCAT" || name == "COUNT" && distinct;

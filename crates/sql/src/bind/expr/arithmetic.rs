@@ -111,16 +111,21 @@ impl Binder<'_> {
             return Ok(self.given(crate::parse::number(digits, true)?));
         }
         let item = self.expr(expr, cx)?;
-        // The negative of a hexadecimal literal is a floating-point number, that of the least integer a decimal.
-        let is_least = matches!(item.as_literal(), Some(Value::Int(i64::MIN)));
-        let is_hexadecimal = item.hexadecimal && !item.is_bits;
+        // The negative of a hexadecimal literal is a floating-point number, that of a negative one a decimal.
+        let negative_digits = match item.as_literal() {
+            Some(Value::Int(n @ ..0)) => Some(n.unsigned_abs().ilog10() + 1),
+            _ => None,
+        };
+        let is_hexadecimal = item.hexadecimal;
         let item = match is_hexadecimal {
             true => {
                 let number = bytes_as_number(item);
                 self.convert(number, SqlType::Double)
             }
-            false if is_least => self.convert(item, SqlType::decimal(19, 0)),
-            false => bytes_as_number(item),
+            false => match negative_digits {
+                Some(digits) => self.convert(item, SqlType::decimal(digits, 0)),
+                None => bytes_as_number(item),
+            },
         };
         if item.ty == SqlType::BIGINT_UNSIGNED && item.as_literal().is_none() {
             return Ok(self.negative_of_unsigned(item));

@@ -3,7 +3,7 @@
 use super::ExprContext;
 use crate::{
     bind::binder::Binder,
-    typing::{Item, arithmetic, collation, result},
+    typing::{Item, arithmetic, collation, display_length, result},
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
@@ -47,11 +47,12 @@ impl Binder<'_> {
 
     /// A searched CASE; one result more than tests is the ELSE.
     pub fn choice(&mut self, tests: Vec<Expr>, results: Vec<Item>, operation: &str) -> Result<Item> {
+        let texts = self.shown_choices(&results, operation)?.map(|(texts, ty)| case(tests.clone(), texts, ty));
         let (mut results, model, shown) = self.unified(results, operation)?;
         let otherwise = if results.len() > tests.len() { results.pop().map(Box::new) } else { None };
         let branches = tests.into_iter().zip(results).collect();
         let item = Item { expr: Expr::Case { branches, otherwise, ty: model.ty }, ..model };
-        Ok(self.shown_as(item, shown))
+        Ok(Item { shown: texts.map(Box::new), ..self.shown_as(item, shown) })
     }
 
     pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
@@ -162,6 +163,38 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
+    /// The texts of exact numbers that have different digits behind the point, one of which is a result, and their
+    /// type. `None` if all have the digits of the result's type.
+    fn shown_choices(&mut self, items: &[Item], operation: &str) -> Result<Option<(Vec<Expr>, SqlType)>> {
+        let refs: Vec<&Item> = items.iter().collect();
+        let operation = operation.to_ascii_lowercase();
+        let ty @ SqlType::Decimal { scale, .. } = result::result_type(&refs, self.default_collation(), &operation)?
+        else {
+            return Ok(None);
+        };
+        let mut is_same = true;
+        for item in items.iter().filter(|item| !item.is_null_literal()) {
+            is_same &= item.shown.is_none() && item.ty.decimal_digits().is_some_and(|(_, digits)| digits == scale);
+            if !matches!(item.ty, SqlType::Bool | SqlType::Int { .. } | SqlType::Decimal { .. }) {
+                return Ok(None);
+            }
+        }
+        let text = SqlType::varchar(display_length(ty) + 1, self.default_collation());
+        let texts = items.iter().map(|item| self.cast_to(item.clone(), text).expr);
+        Ok((!is_same).then(|| (texts.collect(), text)))
+    }
+
+    /// The item as the text that it is shown as, if that is not the one of its type.
+    pub(in crate::bind) fn as_shown(&self, item: Item) -> Item {
+        match item.shown {
+            Some(text) => {
+                let ty = self.type_of(&text);
+                Item { derivation: item.derivation, ..Item::new(*text, ty) }
+            }
+            None => item,
+        }
+    }
+
     /// One of several values as their type. A constant that becomes a text is still known for what it was: it has a
     /// number of its own.
     fn chosen(&mut self, item: Item, ty: SqlType) -> Expr {
@@ -171,6 +204,12 @@ impl Binder<'_> {
             _ => self.operand(item, ty).expr,
         }
     }
+}
+
+/// A searched CASE; one result more than tests is the ELSE.
+fn case(tests: Vec<Expr>, mut results: Vec<Expr>, ty: SqlType) -> Expr {
+    let otherwise = if results.len() > tests.len() { results.pop().map(Box::new) } else { None };
+    Expr::Case { branches: tests.into_iter().zip(results).collect(), otherwise, ty }
 }
 
 /// Returns true if GREATEST and LEAST compare these values as dates and give one of them as text.

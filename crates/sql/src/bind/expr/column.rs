@@ -18,6 +18,11 @@ use sqlparser::ast;
 /// Digits behind the point that a system variable shows.
 const VARIABLE_DECIMALS: u8 = 6;
 
+/// Returns true for the digits of a bit literal; what has others is a name.
+fn is_bits(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0' | b'1'))
+}
+
 impl Binder<'_> {
     pub fn name(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let parts: Vec<&ast::Ident> = match expr {
@@ -38,7 +43,7 @@ impl Binder<'_> {
                 return Ok(Item { derivation, ..item });
             }
             // `0b01`: the tokenizer takes it for a word.
-            if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| !d.is_empty() && texts.len() == 1) {
+            if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| is_bits(d) && texts.len() == 1) {
                 return self.value(&ast::Value::SingleQuotedByteStringLiteral(digits.to_string()));
             }
         }

@@ -3,7 +3,7 @@
 use super::{ExprContext, beside_number::beside_compared, compare_op, literal::bytes_as_number, not, row_parts};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison},
+    typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
 use muster_types::{
@@ -52,7 +52,7 @@ impl Binder<'_> {
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
-        let (l, r) = (compared(l), compared(r));
+        let (l, r) = (self.compared_value(l), self.compared_value(r));
         let (l, r) = self.beside_column(op, l, r);
         match self.tolerance(op, &l, &r) {
             Some(tolerance) => Ok(self.compare_within(op, l, r, tolerance)),
@@ -78,7 +78,7 @@ impl Binder<'_> {
     /// The same. `refuses`: a text that is no date next to a date is error 1525, as comparison operators have it; for
     /// BETWEEN, IN and CASE it is a value like others.
     fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
-        let (l, r) = (compared(l), compared(r));
+        let (l, r) = (self.compared_value(l), self.compared_value(r));
         if let Some(constant) = self.constant_beside_column(&l, &r) {
             return Ok((l, constant));
         }
@@ -347,6 +347,22 @@ impl Binder<'_> {
         self.quantified(left, op, quantifier, query, cx)
     }
 
+    /// A value as comparisons see it: with all digits that it keeps, and a constant expression as its value, with its
+    /// warnings. What gives NULL waits for execution, which can warn.
+    pub(super) fn compared_value(&mut self, item: Item) -> Item {
+        let item = item.unrounded(KEPT_DIGITS);
+        if matches!(item.expr, Expr::Literal { .. }) {
+            return item;
+        }
+        match fold::constant_and_warnings(&item.expr) {
+            Some((value, warnings)) => {
+                warnings.into_iter().for_each(|warning| self.warn(warning.code, warning.message));
+                Item { expr: Expr::literal(value, item.ty), kept: None, ..item }
+            }
+            None => item,
+        }
+    }
+
     pub fn like(
         &mut self,
         expr: &ast::Expr,
@@ -375,7 +391,14 @@ impl Binder<'_> {
         let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
         let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
         let mut as_text = |item: Item| match collation {
-            Collation::Binary => Ok(self.convert_to_text(item, collation)),
+            Collation::Binary => Ok(match item.as_literal() {
+                // Bytes that are no text are like none.
+                Some(Value::Bytes(bytes)) if std::str::from_utf8(bytes).is_err() => {
+                    let text = String::from_utf8_lossy(bytes).into_owned();
+                    Item::literal(Value::Text(text), SqlType::varchar(item.text_length(), collation))
+                }
+                _ => self.convert_to_text(item, collation),
+            }),
             _ => self.text_or_bytes(item, collation),
         };
         let (arg, pattern) = (Box::new(as_text(arg)?.expr), Box::new(as_text(pattern)?.expr));
@@ -439,22 +462,6 @@ fn bytes_as_text(item: Item, other: SqlType) -> Item {
             Item::literal(Value::Text(text), ty)
         }
         Err(_) => item,
-    }
-}
-
-/// A value as comparisons see it: with all digits that it keeps, and a constant expression as its value.
-pub(super) fn compared(item: Item) -> Item {
-    known(item.unrounded(KEPT_DIGITS))
-}
-
-/// A constant expression as its value. What gives NULL waits for execution, which can warn.
-fn known(item: Item) -> Item {
-    if matches!(item.expr, Expr::Literal { .. }) {
-        return item;
-    }
-    match muster_eval::eval(&item.expr, &|_| None) {
-        Some(Ok(value)) if !value.is_null() => Item { expr: Expr::literal(value, item.ty), kept: None, ..item },
-        _ => item,
     }
 }
 

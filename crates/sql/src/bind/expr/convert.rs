@@ -28,11 +28,14 @@ impl Binder<'_> {
         };
         // CAST to an integer reads any text as one.
         let converted = match ty {
-            SqlType::Int { .. } => self.cast_to(item, ty),
+            SqlType::Int { .. } => match self.computed_integer(&item, ty) {
+                Some(integer) => integer,
+                None => self.cast_to(item, ty),
+            },
             _ => self.convert(item, ty),
         };
         let item = as_operand(converted);
-        let mut item = Item { hexadecimal: false, decimals: None, ..self.no_operand(item) };
+        let mut item = Item { hexadecimal: false, decimals: None, shown: None, ..self.no_operand(item) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
         }

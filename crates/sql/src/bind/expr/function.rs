@@ -254,7 +254,7 @@ impl Binder<'_> {
             "STATEMENT_DIGEST" => self.statement_digest(S::StatementDigest, name, args[0], cx),
             "STATEMENT_DIGEST_TEXT" => self.statement_digest(S::StatementDigestText, name, args[0], cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
-                let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
+                let items = self.items(args, cx)?;
                 Ok(self.numeric_function(name, items))
             }
             "DATEDIFF" | "DATE" | "TIME" | "LAST_DAY" => {
@@ -311,10 +311,18 @@ impl Binder<'_> {
     fn strcmp(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut tests = Vec::with_capacity(3);
         for op in [CompareOp::Lt, CompareOp::Eq, CompareOp::Gt] {
+            let warnings = self.warnings.len();
             let items = self.items(args, cx)?;
-            let (mut items, _) = self.texts(items, "strcmp")?;
+            // Beside a date both are compared as they are elsewhere.
+            let mut items = match items.iter().any(|item| item.ty.is_temporal()) {
+                true => items,
+                false => self.texts(items, "strcmp")?.0,
+            };
             let (Some(r), Some(l)) = (items.pop(), items.pop()) else { return Err(wrong_count("STRCMP")) };
             tests.push(self.compare(op, l, r)?.expr);
+            if tests.len() > 1 {
+                self.forget_conversions(warnings);
+            }
         }
         let results = [-1, 0, 1].map(|i| self.given(Value::Int(i))).to_vec();
         self.choice(tests, results, "strcmp")
@@ -384,6 +392,8 @@ impl Binder<'_> {
     }
 
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
+        let is_hexadecimal = items.first().is_some_and(|item| item.hexadecimal);
+        items = items.into_iter().map(bytes_as_number).collect();
         let second = if items.len() > 1 { items.pop() } else { None };
         let Some(first) = items.pop() else { return Item::null() };
         let (shown, decimals) = (first.ty, first.decimals);
@@ -391,9 +401,14 @@ impl Binder<'_> {
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
             _ if shown.is_temporal() && name != "SIGN" => SqlType::Double,
+            _ if is_hexadecimal && name != "SIGN" => SqlType::Double,
             ty => ty,
         };
-        let decimals = if name == "ABS" && shown.is_temporal() { Some(shown.fsp()) } else { decimals };
+        let decimals = match name {
+            "ABS" if shown.is_temporal() => Some(shown.fsp()),
+            "ABS" if is_hexadecimal || shown == SqlType::Null => Some(0),
+            _ => decimals,
+        };
         let digits = first.decimal_digits().unwrap_or((19, 0));
         let arg = self.convert(first, ty);
         let whole = |ty: SqlType| match ty {
@@ -403,7 +418,10 @@ impl Binder<'_> {
             other => other,
         };
         match name {
-            "ABS" if ty.is_integer() && !ty.is_unsigned() => call(F::Abs, vec![arg], SqlType::BIGINT),
+            "ABS" if ty.is_integer() => {
+                let result = if ty.is_unsigned() { SqlType::BIGINT_UNSIGNED } else { SqlType::BIGINT };
+                call(F::Abs, vec![arg], result)
+            }
             "ABS" => {
                 let item = Item { decimals, ..call(F::Abs, vec![arg], ty) };
                 if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
@@ -412,7 +430,6 @@ impl Binder<'_> {
             "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
             "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
             "LOG" => {
-                // LOG(base, x) is LN(x) / LN(base).
                 let ln = |b: &mut Self, x| {
                     let x = b.convert(x, SqlType::Double);
                     call(F::Ln, vec![x], SqlType::Double)
@@ -420,36 +437,42 @@ impl Binder<'_> {
                 match second {
                     None => ln(self, arg),
                     Some(x) => {
-                        let (x, base) = (ln(self, x), ln(self, arg));
-                        self.arithmetic(ArithmeticOp::Div, x, base)
+                        let x = self.convert(x, SqlType::Double);
+                        call(F::Log, vec![arg, x], SqlType::Double)
                     }
                 }
             }
             _ => {
-                let function = if name == "ROUND" { F::Round } else { F::Truncate };
                 let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
-                let mut places = self.count(places);
-                let result = match ty {
-                    SqlType::Decimal { .. } => {
-                        // Digits that a quotient has beyond those it shows do not count.
-                        let (p, s) = decimal_digits(shown).unwrap_or(digits);
-                        // With places known the result has that scale; rounding can carry into a digit more.
-                        let scale = match fold::constant(&places.expr) {
-                            Some(Value::Int(n)) => {
-                                places = self.given(Value::Int(n.min(s.into())));
-                                n.clamp(0, s.into()) as u32
-                            }
-                            _ => s,
-                        };
-                        SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
-                    }
-                    SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
-                    SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
-                    other => other,
-                };
-                call(function, vec![arg, places], result)
+                // Digits that a quotient has beyond those it shows do not count.
+                let digits = decimal_digits(shown).unwrap_or(digits);
+                self.rounded(if name == "ROUND" { F::Round } else { F::Truncate }, arg, places, digits)
             }
         }
+    }
+
+    /// ROUND and TRUNCATE of a number of so many digits, in all and behind the point.
+    fn rounded(&mut self, function: F, arg: Item, places: Item, digits: (u32, u32)) -> Item {
+        let mut places = self.count(places);
+        let result = match arg.ty {
+            SqlType::Decimal { .. } => {
+                let (p, s) = digits;
+                // With places known the result has that scale; rounding can carry into a digit more.
+                let scale = match fold::constant(&places.expr) {
+                    Some(Value::Int(n)) => {
+                        places = self.given(Value::Int(n.min(s.into())));
+                        n.clamp(0, s.into()) as u32
+                    }
+                    _ if places.is_null_literal() => 0,
+                    _ => s,
+                };
+                SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
+            }
+            SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
+            SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
+            other => other,
+        };
+        call(function, vec![arg, places], result)
     }
 
     fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {

@@ -38,6 +38,11 @@ impl Binder<'_> {
                 (0..items.len()).filter(|i| function.takes_at(*i) == Takes::Text).map(|i| &items[i]).collect();
             texts.windows(2).try_for_each(|pair| check_one_charset(pair, &function.printed_name()))?;
         }
+        // A number is no address, nor is NULL that would be one.
+        let is_number = items.first().is_some_and(|item| item.ty.is_numeric());
+        if is_number && matches!(function.name, "IS_IPV4" | "IS_IPV4_COMPAT" | "IS_IPV4_MAPPED" | "IS_IPV6") {
+            return Ok(Item::bool(Expr::bool(false)));
+        }
         let given: Vec<(SqlType, u32)> = items.iter().map(|item| (item.ty, self.given_characters(item))).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
@@ -51,6 +56,7 @@ impl Binder<'_> {
             ResultType::ConnectionText(length) => {
                 (text_of_length(length, self.default_collation()), Some(Derivation::Literal))
             }
+            ResultType::SystemText(length) => (text_of_length(length, Collation::SYSTEM), Some(Derivation::Literal)),
             ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal)),
         };
         let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
@@ -94,6 +100,10 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::Whole => match item.ty {
+                    SqlType::Float | SqlType::Double => self.convert(item, SqlType::BIGINT),
+                    _ => item,
+                },
                 Takes::Exact => {
                     let item = bytes_as_number(item);
                     self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item)

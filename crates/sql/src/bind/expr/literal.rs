@@ -10,7 +10,6 @@ use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     charset::{Charset, decode, encode, valid_up_to},
     temporal::{self, DateModes},
-    time_zone::TimeZone,
 };
 use sqlparser::ast::{self, DataType};
 
@@ -151,12 +150,7 @@ impl Binder<'_> {
             DataType::Date => ("DATE", date_literal(text, self.env.session.date_modes())),
             DataType::Time(None, _) => ("TIME", time_literal(text)),
             DataType::Timestamp(None, _) | DataType::Datetime(None) => {
-                let (modes, zone) = (self.env.session.date_modes(), self.env.session.time_zone());
-                let literal = match with_offset(text) {
-                    Some((text, offset)) => datetime_elsewhere(text, offset, zone, modes),
-                    None => datetime_literal(text, modes),
-                };
-                ("DATETIME", literal)
+                ("DATETIME", datetime_literal(text, self.env.session.date_modes()))
             }
             _ => return Err(SqlError::syntax(typed, 1)),
         };
@@ -177,51 +171,19 @@ fn invalid_text(charset: Charset, bytes: &[u8]) -> SqlError {
     SqlError::new(ErrorCode::InvalidCharacterString, message)
 }
 
-/// Characters of the offset of a time zone.
-const OFFSET_LENGTH: usize = 6;
-/// Largest offset of a time zone to either side.
-const OFFSET_MINUTES_MAX: i32 = 14 * 60;
-
 fn date_literal(text: &str, modes: DateModes) -> Option<(Value, SqlType)> {
-    let read =
-        temporal::read_datetime(text).filter(|read| !read.is_cut && !read.has_clock && modes.keep(&read.moment))?;
+    let read = modes.read_text(text).filter(|read| !read.is_cut && !read.has_clock && modes.keep(&read.moment))?;
     Some((Value::Date(read.moment.date()?), SqlType::Date))
 }
 
 /// The type has the digits of the fraction that are written, `.0` too.
 fn datetime_literal(text: &str, modes: DateModes) -> Option<(Value, SqlType)> {
-    let read =
-        temporal::read_datetime(text).filter(|read| !read.is_cut && read.has_clock && modes.keep(&read.moment))?;
+    let read = modes.read_text(text).filter(|read| !read.is_cut && read.has_clock && modes.keep(&read.moment))?;
     Some((Value::DateTime(read.moment.datetime()?), SqlType::DateTime { fsp: read.fsp }))
 }
 
-/// The datetime of a literal, and the zone of the offset that stands behind its seconds: `+05:30` (manual 11.2.2). The
-/// hour and the minute have two digits each, and `-00:00` is none.
-fn with_offset(text: &str) -> Option<(&str, TimeZone)> {
-    let (datetime, offset) = text.split_at_checked(text.len().checked_sub(OFFSET_LENGTH)?)?;
-    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<i32>().ok()).flatten();
-    let (sign, clock) = offset.split_at_checked(1)?;
-    let (hours, minutes) = clock.split_once(':').filter(|(hours, minutes)| hours.len() == 2 && minutes.len() == 2)?;
-    let minutes = number(hours)? * 60 + number(minutes).filter(|minutes| *minutes < 60)?;
-    let seconds = match sign {
-        "+" => minutes * 60,
-        "-" if minutes > 0 => -minutes * 60,
-        _ => return None,
-    };
-    let has_seconds = datetime.matches(':').count() == 2 && datetime.ends_with(|c: char| c.is_ascii_digit());
-    (has_seconds && minutes <= OFFSET_MINUTES_MAX).then_some((datetime, TimeZone::Fixed(seconds)))
-}
-
-/// A datetime with an offset, in the time zone of the session.
-fn datetime_elsewhere(text: &str, offset: TimeZone, zone: TimeZone, modes: DateModes) -> Option<(Value, SqlType)> {
-    let (value, ty) = datetime_literal(text, modes)?;
-    let Value::DateTime(datetime) = value else { return None };
-    let utc = offset.to_utc(datetime).ok()?;
-    Some((Value::DateTime(zone.from_utc(utc)), ty))
-}
-
 fn time_literal(text: &str) -> Option<(Value, SqlType)> {
-    let is_time = |read: &temporal::TimeText| !read.is_cut && !read.is_clamped && !read.is_datetime;
+    let is_time = |read: &temporal::TimeText| !read.is_cut && !read.is_clamped && !read.is_datetime();
     let read = temporal::read_time(text).filter(is_time)?;
     Some((Value::Time(read.micros), SqlType::Time { fsp: read.fsp }))
 }

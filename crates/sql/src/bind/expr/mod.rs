@@ -234,8 +234,13 @@ impl Binder<'_> {
     }
 
     fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut ExprContext) -> Result<Item> {
+        let warnings = self.warnings.len();
         let item = self.expr(expr, cx)?;
         let arg = Box::new(self.bare(item).expr);
+        if !self.nullable(&arg) {
+            // What is never NULL is not asked for.
+            self.forget_conversions(warnings);
+        }
         Ok(Item::bool(Expr::IsNull { arg, negated }))
     }
 

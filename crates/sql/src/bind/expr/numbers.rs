@@ -47,6 +47,8 @@ impl Binder<'_> {
         let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
         match self.number_of_text(&item, ty) {
             Some(number) => number,
+            // An ENUM or SET is a number by itself.
+            None if self.declared_type(&item).is_some() => item,
             None if is_text && ty.is_numeric() => read(&item.expr, NumberReading::Quiet, ty),
             None => item,
         }
@@ -146,6 +148,7 @@ impl Binder<'_> {
                 _ => true,
             },
             Expr::Column(id) => self.aggregated_columns.contains(id),
+            Expr::Call { function: ScalarFunction::Library(function), .. } => function.name == "REGEXP_REPLACE",
             Expr::Call { function, .. } => {
                 matches!(function, ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least)
             }

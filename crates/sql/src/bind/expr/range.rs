@@ -6,11 +6,7 @@
 //! ```
 
 use super::{
-    ExprContext,
-    beside_number::beside_compared,
-    compare::{compared, is_string},
-    literal::bytes_as_number,
-    not, row_parts,
+    ExprContext, beside_number::beside_compared, compare::is_string, literal::bytes_as_number, not, row_parts,
 };
 use crate::{bind::binder::Binder, typing::Item};
 use muster_algebra::{CompareOp, Expr, LogicOp};
@@ -74,7 +70,7 @@ impl Binder<'_> {
 
     /// A tested value (twice) and its two bounds, in the type in which all are compared.
     fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
-        let items = items.map(compared);
+        let items = items.map(|item| self.compared_value(item));
         let are_strings = items.iter().all(is_string_or_moment);
         if are_strings && items.iter().any(has_date) {
             let are_moments = items.iter().all(|item| item.ty.is_temporal());
@@ -141,10 +137,12 @@ impl Binder<'_> {
         if let Some(parts) = row_parts(expr) {
             return self.in_rows(&parts, list, negated, cx);
         }
-        let mut items = vec![compared(self.expr(expr, cx)?)];
+        let first = self.expr(expr, cx)?;
+        let mut items = vec![self.compared_value(first)];
         let beside = beside_compared(&items[0]);
         for e in list {
-            let item = compared(self.expr(e, cx)?);
+            let item = self.expr(e, cx)?;
+            let item = self.compared_value(item);
             items.push(self.beside_number(e, item, beside));
         }
         let mut items = self.members_alike(items)?;
@@ -230,7 +228,8 @@ impl Binder<'_> {
 
     /// Whether a value is equal to one of those behind IN, or behind WHEN.
     pub(super) fn compare_member(&mut self, left: Item, item: Item, operation: &str) -> Result<Item> {
-        let (left, item) = self.member(compared(left), compared(item), operation)?;
+        let (left, item) = (self.compared_value(left), self.compared_value(item));
+        let (left, item) = self.member(left, item, operation)?;
         Ok(Item::bool(Expr::compare(CompareOp::Eq, left.expr, item.expr)))
     }
 

@@ -130,16 +130,67 @@ impl Binder<'_> {
 
     /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
-        use IntervalUnit::*;
         let arg = self.expr(expr, cx)?;
+        let of_results =
+            self.of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.extracted(unit, result).expr);
+        Ok(of_results.unwrap_or_else(|| self.extracted(unit, arg)))
+    }
+
+    /// `EXTRACT(unit FROM arg)`, with the argument read as the unit needs it.
+    fn extracted(&mut self, unit: IntervalUnit, arg: Item) -> Item {
+        use IntervalUnit::*;
         let is_of_date = matches!(unit, Day | Month | Quarter | Year | YearMonth);
         let arg = if is_of_date { self.dated(arg) } else { self.bits_as_bytes(arg) };
         if unit == Week {
-            let args = vec![self.convert(arg, SqlType::Date), self.default_week_mode()];
-            return Ok(call(ScalarFunction::Week, args, SqlType::BIGINT));
+            let date = self.dated(arg);
+            let modes = self.modes_beside(&date).unwrap_or_else(|| self.date_modes());
+            let args = vec![date.expr, modes, self.default_week_mode().expr];
+            let function = ScalarFunction::Extract(unit);
+            return Item::new(Expr::Call { function, args, ty: SqlType::BIGINT }, SqlType::BIGINT);
         }
         let arg = if unit.parts().first() == Some(&Day) { self.without_day(arg) } else { arg };
-        Ok(self.part_of(unit, arg))
+        self.part_of(unit, arg)
+    }
+
+    /// A date or time of each result of a CASE that has made texts of values of other types, which MySQL asks for their
+    /// dates and times (`Item_func_case::get_date`). `None` for anything else.
+    pub(in crate::bind) fn of_each_result(
+        &mut self,
+        item: &Item,
+        ty: SqlType,
+        of: &mut dyn FnMut(&mut Self, Item) -> Expr,
+    ) -> Option<Item> {
+        let Expr::Case { branches, otherwise, ty: SqlType::Text { .. } } = &item.expr else { return None };
+        let given = |expr: &Expr| match expr {
+            Expr::Cast { arg, ty } if ty.is_text() && !self.type_of(arg).is_text() => (**arg).clone(),
+            other => other.clone(),
+        };
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        let given: Vec<Expr> = results.map(given).collect();
+        if given.iter().all(|result| self.type_of(result).is_text() || self.type_of(result) == SqlType::Null) {
+            return None;
+        }
+        let mut made = given.into_iter().map(|result| {
+            let from = self.type_of(&result);
+            match from {
+                SqlType::Null => Expr::null(ty),
+                _ => of(self, Item::new(result, from)),
+            }
+        });
+        let branches = branches.iter().map(|(test, _)| test.clone()).zip(made.by_ref()).collect();
+        let otherwise = made.next().map(Box::new);
+        Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
+    }
+
+    /// The date or time of a value, which is read only if a row needs it.
+    pub(in crate::bind) fn moment_of(&mut self, item: Item, ty: SqlType) -> Expr {
+        if item.ty.is_temporal() {
+            return self.convert(item, ty).expr;
+        }
+        match self.has_other_date_modes() {
+            true => Expr::Call { function: ScalarFunction::ReadDate, args: vec![item.expr, self.date_modes()], ty },
+            false => Expr::Cast { arg: Box::new(item.expr), ty },
+        }
     }
 
     /// `EXTRACT(unit FROM arg)` of a value that is bound.
@@ -177,10 +228,16 @@ impl Binder<'_> {
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
     pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
+        let of_results =
+            self.of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.clock_part_of(unit, result).expr);
+        Ok(of_results.unwrap_or_else(|| self.clock_part_of(unit, arg)))
+    }
+
+    fn clock_part_of(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         let arg = self.bits_as_bytes(arg);
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
-        let part = call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT);
-        Ok(if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part })
+        let part = self.part_of(unit, arg);
+        if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part }
     }
 
     /// Digits of fractional seconds that a value has as a datetime or, where `time` is wanted, as a TIME: those that a
@@ -197,6 +254,7 @@ impl Binder<'_> {
                     let read = temporal::read_datetime(&text).filter(|read| modes.read(&read.moment));
                     read.map_or(FSP_MAX, |read| read.fsp)
                 }
+                Some(Value::Bytes(_)) if item.hexadecimal => 0,
                 _ => FSP_MAX,
             },
         }

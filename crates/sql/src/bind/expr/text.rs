@@ -22,7 +22,7 @@ impl Binder<'_> {
             "CHARSET" | "COLLATION" => {
                 let collation = items[0].ty.collation().unwrap_or(Collation::Binary);
                 let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
-                return Ok(self.given(Value::Text(text.into())));
+                return Ok(Item { derivation: Derivation::Literal, ..self.system_text(Value::Text(text.into())) });
             }
             "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => {
                 let item = items.remove(0);

@@ -94,6 +94,7 @@ impl TestCatalog {
                 name: "PRIMARY".into(),
                 parts: primary.iter().map(|n| part(n, None)).collect(),
                 unique: true,
+                invisible: false,
             }];
             for index in create.indexes.iter().filter(|i| i.kind != IndexKind::Primary) {
                 indexes.push(IndexDef {
@@ -101,17 +102,17 @@ impl TestCatalog {
                     name: index.name.clone().unwrap_or_else(|| index.columns[0].name.clone()),
                     parts: index.columns.iter().map(|c| part(&c.name, c.prefix)).collect(),
                     unique: index.kind == IndexKind::Unique,
+                    invisible: false,
                 });
             }
             let columns = create.columns.iter().map(|c| ColumnDef {
-                name: c.name.clone(),
-                ty: collated(c),
-                nullable: c.nullable.unwrap_or(true) && !primary.contains(&c.name),
-                default: None,
                 auto_increment: c.auto_increment,
-                display_width: None,
                 digits: c.digits,
-                comment: String::new(),
+                ..ColumnDef::plain(
+                    c.name.clone(),
+                    collated(c),
+                    c.nullable.unwrap_or(true) && !primary.contains(&c.name),
+                )
             });
             let table = TableDef {
                 id: TableId(self.tables.len() as u64),
@@ -121,6 +122,7 @@ impl TestCatalog {
                 indexes,
                 collation: Collation::DEFAULT,
                 comment: String::new(),
+                checks: Vec::new(),
             };
             self.tables.insert((database.into(), create.name.name.clone()), Arc::new(table));
         }

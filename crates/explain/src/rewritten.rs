@@ -1,0 +1,285 @@
+//! The query that the optimizer has made of a statement, as `SHOW WARNINGS` tells it after EXPLAIN (note 1003; MySQL
+//! manual 10.8.3). Semi and anti joins stand in FROM.
+
+use crate::{
+    names::{column_text, quote},
+    query_block::shown_name,
+};
+use muster_algebra::{
+    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, expr_text::Printer,
+};
+use std::{cell::RefCell, collections::HashMap};
+
+/// The text of a rewritten relation. `outputs`: the columns of the result with their names.
+pub fn rewritten(rel: &Rel, outputs: &[(ColId, String)], columns: &Columns) -> String {
+    let writer = Writer { columns, computed: RefCell::default() };
+    writer.query(rel, Some(outputs), 1)
+}
+
+struct Writer<'a> {
+    columns: &'a Columns,
+    /// What computed columns stand for.
+    computed: RefCell<HashMap<ColId, String>>,
+}
+
+/// The clauses of one SELECT.
+#[derive(Default)]
+struct Select {
+    from: String,
+    conditions: Vec<String>,
+    group: Vec<String>,
+    having: Vec<String>,
+    order: Vec<String>,
+    limit: Option<String>,
+    items: Vec<ColId>,
+    distinct: bool,
+    grouped: bool,
+    /// A whole query, of a set operation.
+    text: Option<String>,
+}
+
+impl Select {
+    /// Returns true if its tables and conditions can be part of another SELECT.
+    fn is_plain(&self) -> bool {
+        !self.grouped && !self.distinct && self.limit.is_none() && self.text.is_none()
+    }
+}
+
+impl Writer<'_> {
+    fn query(&self, rel: &Rel, outputs: Option<&[(ColId, String)]>, number: u32) -> String {
+        let select = self.select(rel);
+        self.finish(select, outputs, number)
+    }
+
+    fn finish(&self, select: Select, outputs: Option<&[(ColId, String)]>, number: u32) -> String {
+        if let Some(text) = &select.text {
+            return with_tail(text.clone(), &select);
+        }
+        let own = || select.items.iter().map(|id| (*id, shown_name(self.columns, *id))).collect();
+        let items: Vec<(ColId, String)> = outputs.map_or_else(own, <[_]>::to_vec);
+        let items: Vec<String> =
+            items.iter().map(|(id, name)| format!("{} AS {}", bare(self.column(*id)), quote(name))).collect();
+        let distinct = if select.distinct { "distinct " } else { "" };
+        let items = if items.is_empty() { "1 AS `1`".to_string() } else { items.join(",") };
+        let mut text = format!("/* select#{number} */ select {distinct}{items}");
+        if !select.from.is_empty() {
+            text.push_str(&format!(" from {}", select.from));
+        }
+        text.push_str(&joined_conditions(" where ", &select.conditions));
+        if !select.group.is_empty() {
+            text.push_str(&format!(" group by {}", select.group.join(",")));
+        }
+        text.push_str(&joined_conditions(" having ", &select.having));
+        with_tail(text, &select)
+    }
+
+    fn select(&self, rel: &Rel) -> Select {
+        match rel {
+            Rel::Get { table, alias, columns, .. } => {
+                let name = format!("{}.{}", quote(&table.database), quote(&table.name));
+                let from = if *alias == table.name { name } else { format!("{name} {}", quote(alias)) };
+                Select { from, items: columns.iter().map(|(id, _)| *id).collect(), ..Select::default() }
+            }
+            Rel::Values { columns, rows } => {
+                if let [row] = rows.as_slice() {
+                    columns.iter().zip(row).for_each(|(id, expr)| self.define(*id, self.expr(expr)));
+                }
+                let conditions = if rows.is_empty() { vec!["false".into()] } else { Vec::new() };
+                Select { items: columns.clone(), conditions, ..Select::default() }
+            }
+            Rel::Filter { input, predicates } => {
+                let mut select = self.select(input);
+                let texts = predicates.iter().map(|p| self.expr(p));
+                if select.grouped {
+                    select.having.extend(texts)
+                } else {
+                    select.conditions.extend(texts)
+                }
+                select
+            }
+            Rel::Project { input, exprs } => {
+                let mut select = self.select(input);
+                for (id, expr) in exprs {
+                    if *expr != Expr::Column(*id) {
+                        self.define(*id, self.expr(expr));
+                    }
+                }
+                select.items = exprs.iter().map(|(id, _)| *id).collect();
+                select
+            }
+            Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
+            Rel::Sort { input, keys } => {
+                let mut select = self.select(input);
+                select.order = keys.iter().map(|key| self.sort_key(key)).collect();
+                select
+            }
+            Rel::Limit { input, offset, count } => {
+                let mut select = self.select(input);
+                if select.limit.is_some() {
+                    select = self.as_derived(select, input);
+                }
+                let count = count.unwrap_or(u64::MAX);
+                select.limit = Some(if *offset > 0 { format!("{offset},{count}") } else { count.to_string() });
+                select
+            }
+            Rel::Join { kind, left, right, on, .. } => self.join(*kind, left, right, on),
+            Rel::Union { inputs, columns } => {
+                let texts: Vec<String> = inputs.iter().map(|(input, ids)| self.operand(input, ids)).collect();
+                Select { text: Some(texts.join(" union all ")), items: columns.clone(), ..Select::default() }
+            }
+        }
+    }
+
+    fn operand(&self, input: &Rel, ids: &[ColId]) -> String {
+        let outputs: Vec<(ColId, String)> = ids.iter().map(|id| (*id, shown_name(self.columns, *id))).collect();
+        self.query(input, Some(&outputs), self.number(input))
+    }
+
+    fn aggregate(&self, input: &Rel, group: &[ColId], aggregates: &[(ColId, AggregateCall)]) -> Select {
+        let mut select = self.select(input);
+        if let Some(text) = select.text.take() {
+            // The rows of a set operation, made distinct.
+            let distinct = text.replace(" union all ", " union ");
+            return Select { text: Some(distinct), items: group.to_vec(), ..Select::default() };
+        }
+        if aggregates.is_empty() && select.grouped && !select.distinct {
+            return Select { distinct: true, items: group.to_vec(), ..select };
+        }
+        if !select.is_plain() {
+            select = self.as_derived(select, input);
+        }
+        if aggregates.is_empty() {
+            return Select { distinct: true, items: group.to_vec(), ..select };
+        }
+        for (id, call) in aggregates {
+            self.define(*id, self.with_printer(|printer| printer.aggregate(call)));
+        }
+        let group_texts = group.iter().map(|id| self.column(*id)).collect();
+        let items = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
+        Select { group: group_texts, items, grouped: true, ..select }
+    }
+
+    fn join(&self, kind: JoinKind, left: &Rel, right: &Rel, on: &[Expr]) -> Select {
+        let (mut select, mut other) = (self.plain(left), self.plain(right));
+        let conditions: Vec<String> = on.iter().map(|condition| self.expr(condition)).collect();
+        let is_inner = matches!(kind, JoinKind::Inner | JoinKind::Semi);
+        if is_inner {
+            select.conditions.append(&mut other.conditions);
+            select.conditions.extend(conditions);
+        } else {
+            other.conditions.extend(conditions);
+        }
+        let on = joined_conditions("", &other.conditions);
+        let (from, right) = (&select.from, &other.from);
+        select.from = match kind {
+            _ if right.is_empty() => from.clone(),
+            _ if from.is_empty() => right.clone(),
+            JoinKind::Inner => format!("{from} join {right}"),
+            JoinKind::Semi => format!("{from} semi join ({right})"),
+            JoinKind::Left => format!("{from} left join {right} on({on})"),
+            JoinKind::Anti | JoinKind::NullAwareAnti => format!("{from} anti join ({right}) on({on})"),
+        };
+        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            select.items.extend(other.items);
+        }
+        select
+    }
+
+    fn plain(&self, rel: &Rel) -> Select {
+        let select = self.select(rel);
+        if select.is_plain() { select } else { self.as_derived(select, rel) }
+    }
+
+    /// A SELECT as a derived table of another one. What it computes has the name of the table from here on.
+    fn as_derived(&self, select: Select, rel: &Rel) -> Select {
+        let block = first_block(rel, self.columns);
+        let number = self.number(rel);
+        let place = block.and_then(|id| self.columns.blocks.get(id)).map(|block| block.place.clone());
+        let alias = match place {
+            Some(muster_algebra::BlockPlace::Derived(alias)) => alias,
+            _ => format!("<subquery{number}>"),
+        };
+        let items = select.items.clone();
+        let text = self.finish(select, None, number);
+        for id in &items {
+            self.define(*id, format!("{}.{}", quote(&alias), quote(&shown_name(self.columns, *id))));
+        }
+        Select { from: format!("({text}) {}", quote(&alias)), items, ..Select::default() }
+    }
+
+    /// MySQL's number of the block that a relation comes from.
+    fn number(&self, rel: &Rel) -> u32 {
+        first_block(rel, self.columns).and_then(|id| self.columns.blocks.get(id)).map_or(1, |block| block.number)
+    }
+
+    fn define(&self, id: ColId, text: String) {
+        self.computed.borrow_mut().insert(id, text);
+    }
+
+    fn column(&self, id: ColId) -> String {
+        let known = self.computed.borrow().get(&id).cloned();
+        known.unwrap_or_else(|| column_text(self.columns, id))
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        self.with_printer(|printer| printer.expr(expr))
+    }
+
+    fn sort_key(&self, key: &SortKey) -> String {
+        format!("{}{}", bare(self.expr(&key.expr)), if key.descending { " desc" } else { "" })
+    }
+
+    fn with_printer(&self, print: impl FnOnce(&Printer<'_>) -> String) -> String {
+        let name = |id| self.column(id);
+        let subquery = |subquery: &Subquery| {
+            let ids: &[ColId] =
+                if matches!(subquery.kind, SubqueryKind::Exists { .. }) { &[] } else { &subquery.outputs };
+            format!("({})", self.operand(&subquery.rel, ids))
+        };
+        print(&Printer { name: &name, subplan: &|_| "(select)".into(), subquery: &subquery })
+    }
+}
+
+/// The block of the first table of a relation, or of its first column.
+fn first_block(rel: &Rel, columns: &Columns) -> Option<BlockId> {
+    fn of_table(rel: &Rel, columns: &Columns) -> Option<BlockId> {
+        if let Rel::Get { columns: own, .. } = rel {
+            return own.first().and_then(|(id, _)| columns.blocks.made(*id));
+        }
+        rel.inputs().into_iter().find_map(|input| of_table(input, columns))
+    }
+    let made = || rel.output().into_iter().find_map(|id| columns.blocks.made(id));
+    of_table(rel, columns).or_else(made).map(|id| columns.blocks.effective(id))
+}
+
+/// All conditions together, behind a word; nothing without any.
+fn joined_conditions(word: &str, conditions: &[String]) -> String {
+    match conditions {
+        [] if word.is_empty() => "true".into(),
+        [] => String::new(),
+        [one] => format!("{word}{one}"),
+        many => format!("{word}({})", many.join(" and ")),
+    }
+}
+
+/// A text without the parentheses around the whole.
+fn bare(text: String) -> String {
+    let Some(inside) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return text };
+    let mut depth = 0i32;
+    // They belong together if none between them closes the first one.
+    let belong = inside.chars().all(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth >= 0
+    });
+    if belong && !inside.starts_with("/*") { inside.to_string() } else { text }
+}
+
+fn with_tail(mut text: String, select: &Select) -> String {
+    if !select.order.is_empty() {
+        text.push_str(&format!(" order by {}", select.order.join(",")));
+    }
+    if let Some(limit) = &select.limit {
+        text.push_str(&format!(" limit {limit}"));
+    }
+    text
+}
