@@ -218,6 +218,7 @@ impl SessionShared {
         statement.push_str(cut(text, STATEMENT_BYTES_MAX));
         activity.statement = Some(statement);
         activity.shown = None;
+        activity.running = None;
         Begun { number: activity.number, cancel: activity.cancel.clone() }
     }
 
@@ -313,9 +314,17 @@ impl SessionShared {
         Some(Arc::clone(shown.get_or_insert_with(|| cut(text, STATEMENT_SHOWN_BYTES).into())))
     }
 
-    /// Shows the plan of the statement that runs to other sessions, until the statement ends.
+    /// Shows the plan of the statement that runs to other sessions, until the statement ends. Without a statement
+    /// nobody would take it away, and it holds the database.
     pub fn set_running(&self, plan: RunningPlan) {
-        self.activity.lock().running = Some(Arc::new(plan));
+        let mut activity = self.activity.lock();
+        activity.running = activity.statement.is_some().then(|| Arc::new(plan));
+    }
+
+    /// The session is over, whatever its last statement did.
+    pub fn leave(&self) {
+        let running = self.activity.lock().running.take();
+        drop(running);
     }
 
     /// The plan of the statement that runs.

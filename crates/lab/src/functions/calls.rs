@@ -263,6 +263,9 @@ pub const CALLS: &[Call] = &[
     length("STATEMENT_DIGEST_TEXT", "STATEMENT_DIGEST_TEXT(CONCAT('SELECT ', id, ' FROM t'))"),
     length("UNCOMPRESS", "UNCOMPRESS(COMPRESS(a))"),
     bits("UNCOMPRESSED_LENGTH", "UNCOMPRESSED_LENGTH(COMPRESS(a))"),
+    // XML functions.
+    length("EXTRACTVALUE", "EXTRACTVALUE(CONCAT('<a><b>', id, '</b></a>'), '/a/b')"),
+    length("UPDATEXML", "UPDATEXML(CONCAT('<a><b>', id, '</b></a>'), '/a/b', '<c/>')"),
     // Locking functions.
     bits("IS_FREE_LOCK", "IS_FREE_LOCK(id)"),
     bits("IS_USED_LOCK", "IS_USED_LOCK(id)"),

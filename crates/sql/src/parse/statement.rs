@@ -24,16 +24,8 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::TruncateTable(c.table_name()?))
         }
         "ANALYZE" => analyze(c),
-        "EXPORT" => {
-            c.expect("EXPORT STATISTICS FOR TABLE")?;
-            let tables = c.list(|c| c.table_name())?;
-            c.expect("INTO")?;
-            Ok(Statement::ExportStatistics { tables, path: c.string()? })
-        }
-        "IMPORT" if c.at_nth(1, "STATISTICS") => {
-            c.expect("IMPORT STATISTICS FROM")?;
-            Ok(Statement::ImportStatistics { path: c.string()? })
-        }
+        "EXPORT" => export_statistics(c),
+        "IMPORT" if c.at_nth(1, "STATISTICS") => import_statistics(c),
         "CHECK" => check(c),
         "OPTIMIZE" => Ok(Statement::OptimizeTable(maintained(c)?)),
         "REPAIR" => {
@@ -80,6 +72,20 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
         }
         _ => Err(c.error()),
     }
+}
+
+/// `EXPORT STATISTICS FOR TABLE t, .. INTO 'path'`.
+fn export_statistics(c: &mut Cursor) -> Result<Statement> {
+    c.expect("EXPORT STATISTICS FOR TABLE")?;
+    let tables = c.list(|c| c.table_name())?;
+    c.expect("INTO")?;
+    Ok(Statement::ExportStatistics { tables, path: c.string()? })
+}
+
+/// `IMPORT STATISTICS FROM 'path'`.
+fn import_statistics(c: &mut Cursor) -> Result<Statement> {
+    c.expect("IMPORT STATISTICS FROM")?;
+    Ok(Statement::ImportStatistics { path: c.string()? })
 }
 
 /// `WITH ..` in front of a query, an UPDATE or a DELETE.
