@@ -177,7 +177,8 @@ pub struct ExecContext {
 pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
     let limit = context.runtime.memory_bytes();
     let plan = bind::with_parameters(plan, &context.parameters)?;
-    let lowered = lower::lower(&plan, columns, context)?;
+    let profile = context.profile.as_ref().map(|profile| profile.of_operators());
+    let lowered = lower::lower(&plan, columns, &ExecContext { profile, ..context.clone() })?;
     if let Some(profile) = &context.profile {
         profile.keep(&lowered.operators);
     }

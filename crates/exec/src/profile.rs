@@ -20,9 +20,11 @@ use std::{
 pub struct Profile {
     /// The session's counters.
     counters: Arc<QueryCounters>,
-    nodes: Mutex<HashMap<NodeId, Arc<NodeProfile>>>,
-    /// The operators of the statement itself, without those of subqueries that run by themselves.
+    nodes: Arc<Mutex<HashMap<NodeId, Arc<NodeProfile>>>>,
+    /// The operators of the statement itself, without those of subqueries that run by themselves. They hold a profile
+    /// without operators ([`Profile::of_operators`]), or they would hold themselves.
     operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
+    keeps_operators: bool,
 }
 
 /// The counts of one node over all its runs.
@@ -39,7 +41,13 @@ pub struct NodeProfile {
 impl Profile {
     /// `counters`: of the session, which count as well.
     pub fn new(counters: Arc<QueryCounters>) -> Arc<Profile> {
-        Arc::new(Profile { counters, nodes: Mutex::default(), operators: Mutex::default() })
+        Arc::new(Profile { counters, nodes: Arc::default(), operators: Mutex::default(), keeps_operators: true })
+    }
+
+    /// What the operators fill in, of the statement and of its subqueries: the same counts, and no operators.
+    pub(crate) fn of_operators(&self) -> Arc<Profile> {
+        let (counters, nodes) = (self.counters.clone(), self.nodes.clone());
+        Arc::new(Profile { counters, nodes, operators: Mutex::default(), keeps_operators: false })
     }
 
     pub(crate) fn node(&self, id: NodeId) -> Arc<NodeProfile> {
@@ -56,9 +64,11 @@ impl Profile {
         self.nodes.lock().entry(id).or_insert_with(new).clone()
     }
 
-    /// Keeps the operators of the first statement that runs: subqueries run later and by themselves.
+    /// Keeps the operators of the statement, whose metrics are asked for later.
     pub(crate) fn keep(&self, operators: &Arc<dyn ExecutionPlan>) {
-        self.operators.lock().get_or_insert_with(|| operators.clone());
+        if self.keeps_operators {
+            *self.operators.lock() = Some(operators.clone());
+        }
     }
 
     /// The counts of a node of the plan; all zero if it never ran.
