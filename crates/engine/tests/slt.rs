@@ -175,6 +175,7 @@ files! {
     decimals
     declared_types
     delete
+    deprecated_parts
     digits_of_choices
     duplicate_subqueries
     early_stop
