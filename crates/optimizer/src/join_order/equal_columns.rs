@@ -42,7 +42,7 @@ pub fn own_predicates(unit: &Unit) -> &[Expr] {
     }
 }
 
-/// Sets of columns no two rows of a unit have the same values of: keys without the columns that are equal to a constant.
+/// Sets of columns no two rows of a unit have the same values of: keys without the columns that equal a constant.
 pub fn joined_keys(unit: &Unit) -> Vec<ColSet> {
     let is_constant = |id: &ColId| {
         let equals = |p: &Expr| properties::equated(p, *id).is_some_and(|other| matches!(other, Expr::Literal { .. }));
