@@ -160,6 +160,7 @@ files! {
     as_mysql_delimiters
     as_mysql_details
     as_mysql_numbers
+    as_mysql_values
     as_mysql_writes
     autoinc
     charsets
@@ -175,6 +176,7 @@ files! {
     decimals
     declared_types
     delete
+    deprecated_parts
     digits_of_choices
     duplicate_subqueries
     early_stop
@@ -230,6 +232,7 @@ files! {
     number_attributes
     numbers
     numbers_beyond_bigint
+    order_by_names
     replace
     result_types
     session_variables

@@ -60,7 +60,7 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
 }
 
 /// Returns true if every column of a key of `side` is equated with something of the other side.
-fn is_bound(key: &ColSet, on: &[Expr], side: &Rel) -> bool {
+pub fn is_bound(key: &ColSet, on: &[Expr], side: &Rel) -> bool {
     let own = scope::output_set(side);
     key.iter()
         .all(|id| on.iter().any(|e| equated(e, *id).is_some_and(|other| scope::expr_columns(other).is_disjoint(&own))))

@@ -15,7 +15,7 @@ use muster_formats::{
     DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
 };
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
-use muster_storage::DuplicatePolicy;
+use muster_storage::{DuplicatePolicy, StorageError};
 use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit_default};
 use std::{io::Read, sync::Arc};
 
@@ -53,7 +53,11 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
-    let (records, warnings) = (summary.rows, summary.warnings);
+    for entry_text in loaded.ignored {
+        let error = storage_error(&entry.def, StorageError::Duplicate { entry: entry_text, index: 0 });
+        context.warn(error.code, error.message);
+    }
+    let (records, warnings) = (summary.rows, summary.warnings + skipped);
     Ok(Done {
         affected_rows: loaded.loaded + deleted,
         info: format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"),

@@ -13,6 +13,8 @@ pub struct Member {
     pub distinct: f64,
     /// Share of the unit's rows in which it is not NULL.
     pub known_share: f64,
+    /// The share of the unit's rows that one row is, if the column is a key of the unit: no value has more.
+    pub key_share: Option<f64>,
 }
 
 /// Share of the combinations of rows in which all these members are equal. NULL equals nothing.
@@ -40,6 +42,17 @@ pub fn own_predicates(unit: &Unit) -> &[Expr] {
     }
 }
 
+/// Sets of columns no two rows of a unit have the same values of: keys without the columns that equal a constant.
+pub fn joined_keys(unit: &Unit) -> Vec<ColSet> {
+    let is_constant = |id: &ColId| {
+        let equals = |p: &Expr| properties::equated(p, *id).is_some_and(|other| matches!(other, Expr::Literal { .. }));
+        own_predicates(unit).iter().any(equals)
+    };
+    let mut keys = properties::unique_keys(&unit.rel);
+    keys.iter_mut().for_each(|key| key.retain(|id| !is_constant(id)));
+    keys
+}
+
 /// Share of a unit's rows in which a column is not NULL: all, if a condition on the unit says so.
 pub fn known_share(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId) -> f64 {
     let column = ColSet::from([id]);
@@ -50,14 +63,22 @@ pub fn known_share(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId)
 }
 
 /// Neighbours in a class whose common values make more pairs of rows than numbers of distinct values tell. Conditions
-/// on a column itself may leave other values than the common ones.
-pub fn skews(graph: &Graph, estimator: &Estimator, class: &[(usize, ColId)]) -> Vec<(usize, usize, f64)> {
+/// on a column itself may leave other values than the common ones. `members`: of the same class; by a key a row has one
+/// partner at most, whatever was common when the statistics were made.
+pub fn skews(
+    graph: &Graph,
+    estimator: &Estimator,
+    class: &[(usize, ColId)],
+    members: &[Member],
+) -> Vec<(usize, usize, f64)> {
     let is_restricted =
         |(unit, id): &(usize, ColId)| own_predicates(&graph.units[*unit]).iter().any(|p| p.columns().contains(id));
-    let pairs = class.windows(2).filter(|pair| !pair.iter().any(is_restricted));
-    let skew = |pair: &[(usize, ColId)]| {
+    let pairs = class.windows(2).zip(members.windows(2)).filter(|(pair, _)| !pair.iter().any(is_restricted));
+    let skew = |(pair, members): (&[(usize, ColId)], &[Member])| {
         let [(a, x), (b, y)] = pair else { return None };
-        let factor = join::skew(estimator.column(*x)?, estimator.column(*y)?);
+        let values = members.iter().map(|member| member.distinct).fold(1.0, f64::max);
+        let most = members.iter().filter_map(|member| member.key_share).map(|share| share * values);
+        let factor = most.fold(join::skew(estimator.column(*x)?, estimator.column(*y)?), f64::min);
         (factor != 1.0).then_some((*a, *b, factor))
     };
     pairs.filter_map(skew).collect()

@@ -1,7 +1,7 @@
 //! Rows and costs of joins over a query graph, for the enumerator.
 
 use super::enumerator::JoinModel;
-use super::equal_columns::{Member, class_share, known_share, own_predicates, skews};
+use super::equal_columns::{Member, class_share, joined_keys, known_share, own_predicates, skews};
 use super::graph::{Graph, Predicate, Role, Unit, Units};
 use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
@@ -9,7 +9,6 @@ use super::partners;
 use super::reduction::Reduced;
 use crate::estimate::Estimator;
 use crate::options::Options;
-use crate::properties;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, JoinWay, unit_name};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Side, Switch};
@@ -103,16 +102,18 @@ impl<'a> Model<'a> {
             (plan.estimate.rows.max(0.001), plan.estimate.cost_ms + forced)
         };
         let units: Vec<(f64, f64)> = plans.iter().enumerate().map(unit).collect();
-        let keys: Vec<Vec<ColSet>> = graph.units.iter().map(|unit| properties::unique_keys(&unit.rel)).collect();
+        let keys: Vec<Vec<ColSet>> = graph.units.iter().map(joined_keys).collect();
         let member = |(unit, id): &(usize, ColId)| {
             let distinct = class_distinct(graph, estimator, *unit, *id, units[*unit].0);
             // Values and rows are estimated apart from each other; a key has as many of both.
             let is_key = keys[*unit].iter().any(|key| key.len() == 1 && key.contains(id));
             let distinct = if is_key { distinct.max(units[*unit].0) } else { distinct };
-            Member { unit: *unit, distinct, known_share: known_share(graph, estimator, *unit, *id) }
+            let key_share = is_key.then(|| 1.0 / units[*unit].0.max(1.0));
+            Member { unit: *unit, distinct, known_share: known_share(graph, estimator, *unit, *id), key_share }
         };
         let members: Vec<Vec<Member>> = graph.classes.iter().map(|class| class.iter().map(member).collect()).collect();
-        let skews = graph.classes.iter().map(|class| skews(graph, estimator, class)).collect();
+        let classes = graph.classes.iter().zip(&members);
+        let skews = classes.map(|(class, members)| skews(graph, estimator, class, members)).collect();
         let distinct: Vec<Vec<f64>> =
             members.iter().map(|class| class.iter().map(|member| member.distinct).collect()).collect();
         let mut composite = composite_keys(graph, estimator, &keys, &distinct, &units);

@@ -121,3 +121,39 @@ fn common_values_of_both_sides_meet() {
     let rows = optimize(rel, &mut t.columns, &statistics, &Options::default()).expect("a plan").estimate.rows;
     assert!((2.4e9..2.7e9).contains(&rows), "{rows}");
 }
+
+/// Ten rows look up a table by its primary key of which the statistics say that it had two rows; it has a million.
+#[test]
+fn a_key_finds_one_row_however_old_its_statistics_are() {
+    for kind in [JoinKind::Inner, JoinKind::Left] {
+        for is_sampled in [false, true] {
+            let mut t = Tables::new();
+            let (l, r) = (t.table("l", &["a", "x"]), t.table("r", &["b", "y"]));
+            let mut statistics = Injected::default().rows("l", 10.0).rows("r", 1e6);
+            statistics = statistics.distinct("l", 1, 2.0).distinct("r", 0, 2.0);
+            if is_sampled {
+                let rows = |i: i64| vec![Some(i), Some(i % 2)];
+                statistics = statistics.sampled("l", (0..2).map(rows).collect());
+                statistics = statistics.sampled("r", (0..2).map(rows).collect());
+            }
+            let rel = join_of(kind, l.rel, r.rel, vec![eq(l.ids[1], r.ids[0])]);
+            let plan = optimize(rel, &mut t.columns, &statistics, &Options::default()).expect("a plan");
+            assert!(plan.estimate.rows <= 10.01, "{kind:?}, {is_sampled}: {}", plan.estimate.rows);
+        }
+    }
+}
+
+/// The rest of a key of which a column is equal to a constant is a key.
+#[test]
+fn a_key_with_a_constant_finds_one_row() {
+    for kind in [JoinKind::Inner, JoinKind::Left] {
+        let mut t = Tables::new();
+        let l = t.table("l", &["a", "x"]);
+        let r = t.table_with("r", &["k", "l"], |def| def.indexes[0] = index(0, "PRIMARY", &[0, 1], true));
+        let mut statistics = Injected::default().rows("l", 10.0).rows("r", 1e6);
+        statistics = statistics.distinct("l", 1, 2.0).distinct("r", 0, 2.0).distinct("r", 1, 2.0);
+        let rel = join_of(kind, l.rel, filter(r.rel, vec![eq(r.ids[1], 5)]), vec![eq(l.ids[1], r.ids[0])]);
+        let plan = optimize(rel, &mut t.columns, &statistics, &Options::default()).expect("a plan");
+        assert!(plan.estimate.rows <= 10.01, "{kind:?}: {}", plan.estimate.rows);
+    }
+}

@@ -1,9 +1,10 @@
 //! What the join of a dependent unit (the right input of a left, semi or anti join) does to the number of rows.
 
+use super::equal_columns::joined_keys;
 use super::graph::{Graph, Role, Unit};
 use super::model::EQUALITY_VALUES;
 use crate::estimate::{ColumnEstimate, Estimator, distinct_after};
-use crate::scope;
+use crate::{properties, scope};
 use muster_algebra::{CompareOp, Expr, JoinKind};
 
 /// Share of rows for which a further condition of a semi or anti join holds for some partner.
@@ -51,6 +52,11 @@ fn partners(graph: &Graph, estimator: &Estimator, unit: usize, rows: f64) -> Par
                 per_row *= estimator.selectivity(std::slice::from_ref(condition));
             }
         }
+    }
+    // Rows and distinct values are known of different times; a key finds one row at any.
+    let rel = &graph.units[unit].rel;
+    if joined_keys(&graph.units[unit]).iter().any(|key| properties::is_bound(key, on, rel)) {
+        per_row = per_row.min(1.0);
     }
     Partners { matched, per_row }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Binder<'a> {
     pub from: Option<FromClause>,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
+    /// Those of sums, averages and deviations that are doubles.
+    pub summed_doubles: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
     /// Expressions of generated columns with an index, each with the column.
@@ -148,6 +150,7 @@ impl<'a> Binder<'a> {
             is_for_client: false,
             from: None,
             aggregated_columns: HashSet::new(),
+            summed_doubles: HashSet::new(),
             inserted_row: None,
             generated: Vec::new(),
         }
@@ -287,7 +290,8 @@ impl<'a> Binder<'a> {
             return None;
         }
         let expr = match &item.expr {
-            Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. } => {
+            Expr::Column(id) if !self.summed_doubles.contains(id) => return None,
+            Expr::Column(_) | Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. } => {
                 Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
             }
             Expr::Case { branches, otherwise, .. } => {

@@ -337,9 +337,15 @@ pub(crate) fn bare_name(name: &ast::Ident) -> Result<&str> {
     }
 }
 
-/// ORDER BY looks at the select list first when a bare name stands alone.
+/// ORDER BY looks at the select list first when a bare name stands alone. The first item that is no column wins, and
+/// has its name also without an alias: `'a'` is called `a` (MySQL: `find_item_in_list`).
 fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
     let ast::Expr::Identifier(name) = expr else { return Ok(None) };
+    let is_computed = |s: &Selected| s.ast.is_some_and(|ast| column_name(ast).is_none());
+    let is_meant = |s: &Selected| is_computed(s) && s.name.eq_ignore_ascii_case(&name.value);
+    if let Some(computed) = selected.iter().position(is_meant) {
+        return Ok(Some(computed));
+    }
     find_alias(&name.value, selected, Clause::OrderBy)
 }
 

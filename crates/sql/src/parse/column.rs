@@ -4,7 +4,7 @@ use super::{
     cursor::Cursor,
     ddl::{check_constraint, constraint_name, parenthesised_expression},
 };
-use crate::{ColumnSpec, DefaultClause, GeneratedSpec};
+use crate::{ColumnSpec, DefaultClause, DeprecatedPart, GeneratedSpec};
 use muster_types::{
     BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, MemberList, NumberKind, Result, SqlError, SqlType,
     TextKind, UnsignedNumber, Value,
@@ -111,7 +111,7 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
             spec.ty = SqlType::BIGINT_UNSIGNED;
             return Ok(true);
         }
-        "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(c, &name)?,
+        "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(c, spec)?,
         "FLOAT" | "FLOAT4" => float(c, spec)?,
         "DOUBLE" | "REAL" | "FLOAT8" => double(c, &word, spec)?,
         "DATE" => SqlType::Date,
@@ -144,7 +144,7 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         "LONGBLOB" => bytes(BytesKind::LongBlob, u32::MAX),
         "ENUM" => SqlType::Enum(members(c, &name, ENUM_MEMBERS_MAX)?),
         "SET" => SqlType::Set(members(c, &name, SET_MEMBERS_MAX)?),
-        "YEAR" => year(c, &name)?,
+        "YEAR" => year(c, spec)?,
         "BIT" => bit(c, &name)?,
         "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
         | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
@@ -170,6 +170,7 @@ fn character_set(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<()> {
         } else if c.accept("BYTE") {
             spec.charset = Some("binary".into());
         } else if c.accept("BINARY") {
+            spec.deprecated.push(DeprecatedPart::BinaryAttribute);
             spec.is_binary = true;
         } else {
             return Ok(());
@@ -206,12 +207,16 @@ fn members(c: &mut Cursor, name: &str, max: usize) -> Result<MemberList> {
 }
 
 /// `YEAR` and `YEAR(4)`. Error 1818 for another width.
-fn year(c: &mut Cursor, name: &str) -> Result<SqlType> {
-    let width = length(c, name)?;
+fn year(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<SqlType> {
+    let width = length(c, &spec.name)?;
     // As in MySQL they change nothing.
-    attributes(c);
+    attributes(c, spec);
     match width {
-        None | Some(4) => Ok(SqlType::Year),
+        None => Ok(SqlType::Year),
+        Some(4) => {
+            spec.deprecated.push(DeprecatedPart::YearWidth);
+            Ok(SqlType::Year)
+        }
         Some(_) => {
             let message = "Invalid display width. Use YEAR instead.";
             Err(SqlError::new(ErrorCode::InvalidYearColumnLength, message))
@@ -243,6 +248,7 @@ fn national(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType
         },
     };
     spec.charset = Some("utf8mb3".into());
+    spec.deprecated.push(DeprecatedPart::National);
     match varying {
         true => varchar(c, &spec.name),
         false => Ok(text(TextKind::Char, bounded(length(c, &spec.name)?.unwrap_or(1), 255, &spec.name)?)),
@@ -328,14 +334,27 @@ impl NumberAttributes {
             _ => SqlType::Unsigned(number),
         }
     }
+
+    /// Notes what a number that is no integer may not have for long. `has_digits`: a floating-point type has `(M,D)`.
+    fn deprecate(self, has_digits: bool, spec: &mut ColumnSpec) {
+        if has_digits {
+            spec.deprecated.push(DeprecatedPart::FloatDigits);
+        }
+        if self.unsigned {
+            spec.deprecated.push(DeprecatedPart::UnsignedFraction);
+        }
+    }
 }
 
 /// Reads UNSIGNED, SIGNED and ZEROFILL, in any order. ZEROFILL makes a number unsigned.
-fn attributes(c: &mut Cursor) -> NumberAttributes {
+fn attributes(c: &mut Cursor, spec: &mut ColumnSpec) -> NumberAttributes {
     let mut attributes = NumberAttributes { unsigned: false, zerofill: false };
     while let Some(word) = c.accept_any(&["UNSIGNED", "SIGNED", "ZEROFILL"]) {
         attributes.unsigned |= word == "UNSIGNED";
-        attributes.zerofill |= word == "ZEROFILL";
+        if word == "ZEROFILL" {
+            attributes.zerofill = true;
+            spec.deprecated.push(DeprecatedPart::Zerofill);
+        }
     }
     attributes
 }
@@ -346,7 +365,10 @@ fn integer(c: &mut Cursor, width: IntWidth, spec: &mut ColumnSpec) -> Result<Sql
         Some(0) => None,
         Some(n) => Some(u8::try_from(n).map_err(|_| display_width_out_of_range(&spec.name))?),
     };
-    let ty = attributes(c).of(NumberKind::Int(width), display);
+    let ty = attributes(c, spec).of(NumberKind::Int(width), display);
+    if display.is_some() {
+        spec.deprecated.push(DeprecatedPart::DisplayWidth);
+    }
     if ty == SqlType::TINYINT && display == Some(1) {
         spec.display_width = display;
     }
@@ -362,7 +384,8 @@ fn display_width_out_of_range(name: &str) -> SqlError {
 /// `FLOAT`, `FLOAT(p)` and `FLOAT(M,D)`. Error 1063 for a precision that no double has.
 fn float(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<SqlType> {
     let written = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
-    let attributes = attributes(c);
+    let attributes = attributes(c, spec);
+    attributes.deprecate(written.len() > 1, spec);
     match written[..] {
         [0..=24] | [] => Ok(attributes.of(NumberKind::Float, None)),
         [25..=53] => Ok(attributes.of(NumberKind::Double, None)),
@@ -388,7 +411,9 @@ fn double(c: &mut Cursor, word: &str, spec: &mut ColumnSpec) -> Result<SqlType> 
         spec.digits = Some(float_digits(m, d, &spec.name)?);
         width = u8::try_from(m).ok();
     }
-    Ok(attributes(c).of(NumberKind::Double, width))
+    let attributes = attributes(c, spec);
+    attributes.deprecate(spec.digits.is_some(), spec);
+    Ok(attributes.of(NumberKind::Double, width))
 }
 
 /// M and D of a floating-point type. Errors: 1439, 1425, 1427.
@@ -403,14 +428,16 @@ fn float_digits(precision: u64, scale: u64, name: &str) -> Result<FloatDigits> {
     Ok(FloatDigits { precision: width, scale: scale as u8 })
 }
 
-fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
+fn decimal(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<SqlType> {
     let digits = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { vec![10] };
     let (precision, scale) = match digits[..] {
         [p] => (if p == 0 { 10 } else { p }, 0),
         [p, s] => (if p == 0 && s == 0 { 10 } else { p }, s),
         _ => return Err(c.error()),
     };
-    let attributes = attributes(c);
+    let attributes = attributes(c, spec);
+    attributes.deprecate(false, spec);
+    let name = &spec.name;
     if scale > DECIMAL_MAX_SCALE as u64 {
         return Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE));
     }

@@ -1,6 +1,6 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
-use super::{AlterMethod, Query, ScalarExpr, TableName};
+use super::{AlterMethod, DeprecatedPart, Query, ScalarExpr, TableName};
 use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{FloatDigits, SqlType, Value};
 
@@ -77,6 +77,8 @@ pub struct ColumnSpec {
     pub generated: Option<GeneratedSpec>,
     /// Taken by the table, whose constraints they are.
     pub checks: Vec<CheckSpec>,
+    /// What the column's definition is warned of, in the order of the warnings.
+    pub deprecated: Vec<DeprecatedPart>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,6 +248,7 @@ impl ColumnSpec {
             invisible: false,
             generated: None,
             checks: Vec::new(),
+            deprecated: Vec::new(),
         }
     }
 }

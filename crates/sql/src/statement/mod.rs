@@ -3,6 +3,7 @@
 mod account;
 mod alter;
 mod ddl;
+mod deprecated;
 mod dml;
 mod query;
 mod session;
@@ -12,6 +13,7 @@ mod transaction;
 pub use account::*;
 pub use alter::*;
 pub use ddl::*;
+pub use deprecated::*;
 pub use dml::*;
 pub use query::*;
 pub use session::*;

@@ -11,7 +11,7 @@
 //! further rows are sorted.
 
 use super::{
-    DuplicatePolicy, LoadProgress, duplicate,
+    DuplicatePolicy, LoadProgress, duplicate, entry_text,
     files::NewFiles,
     prefix_counts::PrefixCounter,
     reader::{LoadSource, TreeReader},
@@ -52,8 +52,31 @@ pub(super) struct Clustered {
     pub rows: u64,
     pub columns: Vec<ColumnStats>,
     pub distribution: Distribution,
-    /// Rows dropped or replaced.
-    pub duplicates: u64,
+    pub duplicates: Dropped,
+}
+
+/// Most entries of rows left out that a load names: as many as a session keeps warnings by default.
+const NAMED_MAX: usize = 1024;
+
+/// Rows that were dropped or replaced for the sake of others with their keys.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    pub rows: u64,
+    /// The entries of those that were dropped, the first ones in the order of keys.
+    pub entries: Vec<String>,
+}
+
+impl Dropped {
+    fn has_room(&self) -> bool {
+        self.entries.len() < NAMED_MAX
+    }
+
+    /// Names a row of these columns.
+    fn name(&mut self, layout: &TreeLayout, columns: &[ArrayRef], row: usize) {
+        if self.has_room() {
+            self.entries.push(entry_text(layout, columns, row));
+        }
+    }
 }
 
 /// A clustered tree under way.
@@ -87,7 +110,13 @@ impl ClusteredBuild {
             base.runs.push_back(BaseRun::Reader(all_columns(tree, &options.counters)?));
         }
         let output = Output::new(&layout, &options)?;
-        let merge = Merge { layout: Arc::clone(&layout), base, output, duplicates: options.duplicates, dropped: 0 };
+        let merge = Merge {
+            layout: Arc::clone(&layout),
+            base,
+            output,
+            duplicates: options.duplicates,
+            dropped: Dropped::default(),
+        };
         let (last_key, keys) = (Vec::new(), Keys::default());
         Ok(ClusteredBuild { options, layout, merge, mode: Mode::Streaming, last_key, keys })
     }
@@ -134,7 +163,7 @@ impl ClusteredBuild {
         let output = Output::new(&self.layout, &self.options)?;
         let streamed = std::mem::replace(&mut self.merge.output, output);
         let rows = streamed.builder.rows();
-        let streamed = streamed.finish(0)?;
+        let streamed = streamed.finish(Dropped::default())?;
         if rows > 0 {
             let tree =
                 Tree::open(Arc::clone(&self.options.pool), None, Arc::clone(&streamed.file), Arc::clone(&self.layout))?;
@@ -168,13 +197,25 @@ impl ClusteredBuild {
                 let last = block.is_empty();
                 let mut keys = Keys::default();
                 let mut payloads: Vec<&[u8]> = Vec::with_capacity(block.len() + 1);
+                let mut left_out: Vec<&[u8]> = Vec::new();
+                let room = NAMED_MAX.saturating_sub(self.merge.dropped.entries.len());
                 let held = dedup.held.take();
                 let records =
                     held.iter().map(|(k, p)| (&k[..], &p[..])).chain(block.iter().map(|r| (r.key, r.payload)));
-                let repeated = dedup.filter(records, last, |key, payload| {
+                let kept = |key, payload| {
                     keys.push(key);
                     payloads.push(payload);
-                });
+                };
+                let dropped = |payload| {
+                    if left_out.len() < room {
+                        left_out.push(payload);
+                    }
+                };
+                let repeated = dedup.filter(records, last, kept, dropped);
+                if !left_out.is_empty() {
+                    let columns = rows.decode(&left_out)?;
+                    (0..left_out.len()).for_each(|row| self.merge.dropped.name(&self.layout, &columns, row));
+                }
                 let columns = rows.decode(&payloads)?;
                 if let Some(row) = repeated {
                     return Err(duplicate(&self.layout, &columns, row));
@@ -186,14 +227,13 @@ impl ClusteredBuild {
                     break;
                 }
             }
-            self.merge.dropped += dedup.dropped;
+            self.merge.dropped.rows += dedup.dropped;
         }
         self.merge.drain_base()?;
         for file in std::mem::take(&mut self.merge.base.temporary) {
             self.options.files.remove(&file)?;
         }
-        let dropped = self.merge.dropped;
-        self.merge.output.finish(dropped)
+        self.merge.output.finish(self.merge.dropped)
     }
 }
 
@@ -216,13 +256,15 @@ impl Dedup {
         Dedup { policy, last: None, held: None, dropped: 0 }
     }
 
-    /// Hands on the records that stay. With [`DuplicatePolicy::Error`] returns the place, among those handed on, of the
-    /// first repeated key (it is handed on, and none behind it).
+    /// Hands on the records that stay, and the payloads of those that the first with their key is kept instead of. With
+    /// [`DuplicatePolicy::Error`] returns the place, among those handed on, of the first repeated key (it is handed on,
+    /// and none behind it).
     fn filter<'a>(
         &mut self,
         records: impl Iterator<Item = (&'a [u8], &'a [u8])>,
         last: bool,
         mut keep: impl FnMut(&'a [u8], &'a [u8]),
+        mut drop: impl FnMut(&'a [u8]),
     ) -> Option<usize> {
         let mut records = records.peekable();
         let mut kept = 0;
@@ -247,6 +289,7 @@ impl Dedup {
                     }
                     if repeated {
                         self.dropped += 1;
+                        drop(payload);
                         continue;
                     }
                     let last = self.last.get_or_insert_default();
@@ -312,7 +355,7 @@ struct Merge {
     base: Base,
     output: Output,
     duplicates: DuplicatePolicy,
-    dropped: u64,
+    dropped: Dropped,
 }
 
 /// Which side of a merge a row comes from.
@@ -344,11 +387,12 @@ impl Merge {
                     std::cmp::Ordering::Equal => match self.duplicates {
                         DuplicatePolicy::Error => return Err(duplicate(&self.layout, &columns, at)),
                         DuplicatePolicy::Ignore => {
-                            self.dropped += 1;
+                            self.dropped.rows += 1;
+                            self.dropped.name(&self.layout, &columns, at);
                             at += 1;
                         }
                         DuplicatePolicy::Replace => {
-                            self.dropped += 1;
+                            self.dropped.rows += 1;
                             base.at += 1;
                         }
                     },
@@ -426,7 +470,7 @@ impl Output {
         Ok(())
     }
 
-    fn finish(self, duplicates: u64) -> Result<Clustered> {
+    fn finish(self, duplicates: Dropped) -> Result<Clustered> {
         let (file, shape) = self.builder.finish()?;
         let types: Vec<SqlType> = self.layout.columns.iter().take(self.table_columns).map(|column| column.ty).collect();
         let Collected { rows, columns, sample } = self.statistics.finish(&types)?;

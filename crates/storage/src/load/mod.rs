@@ -93,6 +93,9 @@ pub struct LoadedFiles {
     /// Rows loaded by this load, and rows dropped or replaced as duplicates.
     pub loaded: u64,
     pub duplicates: u64,
+    /// With [`DuplicatePolicy::Ignore`], the entries of rows that were left out as MySQL prints them: the first ones in
+    /// the order of the primary key.
+    pub ignored: Vec<String>,
 }
 
 /// Takes rows, then builds. Rows that the table already has are kept.
@@ -201,7 +204,7 @@ impl TableLoader {
             indexes.push(stats);
         }
         self.files.keep();
-        let ignored = if self.options.duplicates == DuplicatePolicy::Ignore { clustered.duplicates } else { 0 };
+        let ignored = if self.options.duplicates == DuplicatePolicy::Ignore { clustered.duplicates.rows } else { 0 };
         Ok(LoadedFiles {
             files,
             statistics: TableStatistics {
@@ -211,7 +214,8 @@ impl TableLoader {
                 distribution: Some(Arc::new(clustered.distribution)),
             },
             loaded: self.pushed - ignored,
-            duplicates: clustered.duplicates,
+            duplicates: clustered.duplicates.rows,
+            ignored: clustered.duplicates.entries,
         })
     }
 }
@@ -260,8 +264,13 @@ pub fn build_index(
     built.ok_or(StorageError::Interrupted)
 }
 
-/// The error of a key that is there twice; the entry as MySQL prints it. `columns`: the tree's stored columns.
+/// The error of a key that is there twice. `columns`: the tree's stored columns.
 fn duplicate(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> StorageError {
+    StorageError::Duplicate { entry: entry_text(layout, columns, row), index: layout.index }
+}
+
+/// The values of a row's key as MySQL prints them. `columns`: the tree's stored columns.
+fn entry_text(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> String {
     let text = |part: &crate::key::KeyPartCodec| {
         let ty = &layout.columns[part.column].ty;
         match value_at(&columns[part.column], row) {
@@ -271,7 +280,7 @@ fn duplicate(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> StorageEr
         }
     };
     let entry: Vec<String> = layout.key.parts[..layout.declared_parts].iter().map(text).collect();
-    StorageError::Duplicate { entry: entry.join("-"), index: layout.index }
+    entry.join("-")
 }
 
 fn thread_died() -> StorageError {

@@ -86,6 +86,7 @@ codes! {
     CannotConvertString = 3854, "HY000";
     DeprecatedSyntax = 1287, "HY000";
     DeprecatedNational = 3720, "HY000";
+    DeprecatedWithoutReplacement = 1681, "HY000";
     WrongValueCountOnRow = 1136, "21S01";
     MixOfGroupFuncAndFields = 1140, "42000";
     TableAccessDenied = 1142, "42000";

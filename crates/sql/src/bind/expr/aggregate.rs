@@ -116,6 +116,9 @@ impl Binder<'_> {
                     self.columns.set_chosen(id);
                 }
                 let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
+                if ty == SqlType::Double && is_sum(&call) {
+                    self.summed_doubles.insert(id);
+                }
                 aggregates.calls.push((id, call));
                 if !is_joined {
                     self.aggregated_columns.insert(id);
@@ -300,6 +303,12 @@ impl Binder<'_> {
         let function = AggregateFunction::GroupConcat { separator, bytes_max, order };
         Ok(AggregateCall { function, args, distinct, ty })
     }
+}
+
+/// Returns true for an aggregate whose value is computed, not one of its arguments.
+fn is_sum(call: &AggregateCall) -> bool {
+    use AggregateFunction as F;
+    matches!(call.function, F::Sum | F::Avg | F::StdDevPop | F::StdDevSamp | F::VarPop | F::VarSamp)
 }
 
 /// Returns true for MIN and MAX of a text that CREATE TABLE .. SELECT gives its own type. One that a function has made

@@ -38,9 +38,7 @@ impl Binder<'_> {
             if let Some(first) = texts[0].strip_prefix('@') {
                 let name = [&[first], &texts[1..]].concat().join(".");
                 let value = self.env.session.user_variable(&name.to_ascii_lowercase());
-                let item = self.given(value);
-                let derivation = if item.ty.is_text() { Derivation::Implicit } else { item.derivation };
-                return Ok(Item { derivation, ..item });
+                return Ok(Item { derivation: Derivation::Implicit, ..self.given(value) });
             }
             // `0b01`: the tokenizer takes it for a word.
             if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| is_bits(d) && texts.len() == 1) {

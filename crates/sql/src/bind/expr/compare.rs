@@ -10,7 +10,7 @@ use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::deprecation,
     store::{StoreFault, text::printable},
-    temporal::{ZERO_DATE, datetime_of},
+    temporal::{self, ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
 
@@ -182,7 +182,7 @@ impl Binder<'_> {
         }
         if let Some(value) = item.as_literal() {
             let is_null = value.is_null();
-            let date = self.convert(item, ty);
+            let date = self.convert(without_offset(item), ty);
             return if date.is_null_literal() && !is_null { Item::new(zero(), ty) } else { date };
         }
         let is_null = Expr::IsNull { arg: Box::new(item.expr.clone()), negated: false };
@@ -462,6 +462,19 @@ fn bytes_as_text(item: Item, other: SqlType) -> Item {
             Item::literal(Value::Text(text), ty)
         }
         Err(_) => item,
+    }
+}
+
+/// A text literal without the offset of a time zone behind its moment, which does not count where moments are compared
+/// (MySQL: `get_mysql_time_from_str`).
+fn without_offset(item: Item) -> Item {
+    let Some(Value::Text(text)) = item.as_literal() else { return item };
+    match temporal::read_datetime(text).and_then(|read| read.offset) {
+        Some(_) => {
+            let moment = text.trim_end().rsplit_once(['+', '-']).map_or(text.as_str(), |(moment, _)| moment);
+            Item::literal(Value::Text(moment.to_owned()), item.ty)
+        }
+        None => item,
     }
 }
 

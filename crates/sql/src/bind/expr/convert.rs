@@ -2,6 +2,7 @@
 
 use super::ExprContext;
 use crate::{
+    DeprecatedPart,
     bind::{binder::Binder, declared::as_operand},
     typing::{
         Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
@@ -9,14 +10,10 @@ use crate::{
 };
 use muster_algebra::Expr;
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
+    BytesKind, Collation, Result, SqlError, SqlType,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
 };
 use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
-
-const NATIONAL_WARNING: &str = "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by \
-                                UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in \
-                                order to be unambiguous.";
 
 impl Binder<'_> {
     pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut ExprContext) -> Result<Item> {
@@ -140,7 +137,8 @@ impl Binder<'_> {
                     [length] => length.parse().map_err(|_| SqlError::syntax(to, 1))?,
                     _ => return Err(SqlError::syntax(to, 1)),
                 };
-                self.warn(ErrorCode::DeprecatedNational, NATIONAL_WARNING);
+                let (code, message) = DeprecatedPart::National.warning();
+                self.warn(code, message);
                 text_of_length(length, Collation::Utf8mb3GeneralCi)
             }
             other => return Err(SqlError::syntax(other, 1)),

@@ -36,13 +36,7 @@ impl Binder<'_> {
                 });
             }
             "COERCIBILITY" => {
-                let item = &items[0];
-                let derivation = match item.ty.collation() {
-                    _ if item.is_null_literal() => Derivation::Ignorable,
-                    Some(_) => item.derivation,
-                    None => Derivation::Numeric,
-                };
-                return Ok(self.given(Value::Int(derivation.coercibility())));
+                return Ok(self.given(Value::Int(derivation_of(&items[0]).coercibility())));
             }
             "SPACE" => {
                 let blank = self.given(Value::Text(" ".into()));
@@ -104,7 +98,12 @@ impl Binder<'_> {
     /// The texts of a search, the needle first: the collation of the other one decides.
     fn searched_texts(&mut self, texts: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let refs: Vec<&Item> = texts.iter().collect();
-        let model = collation::aggregate_result(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        let decided = collation::aggregate_result(&refs, self.default_collation(), &name.to_ascii_lowercase());
+        let own_model = (texts[1].ty.collation().unwrap_or(Collation::Binary), texts[1].derivation);
+        let model = match decided {
+            Err(_) if texts.iter().all(|item| item.derivation == Derivation::Explicit) => own_model,
+            decided => decided?,
+        };
         let own = texts[1].ty.collation().unwrap_or(model.0);
         // The text that is searched for stays a byte string, but has to be a text if the other one is.
         if own != Collation::Binary && texts[0].ty.is_bytes() && texts[1].derivation < texts[0].derivation {
@@ -130,5 +129,15 @@ impl Binder<'_> {
             }
             _ => self.convert(item, SqlType::BIGINT),
         }
+    }
+}
+
+/// The derivation that COERCIBILITY() shows: that of a user variable whatever its value is.
+fn derivation_of(item: &Item) -> Derivation {
+    match item.ty.collation() {
+        _ if item.derivation == Derivation::Implicit => Derivation::Implicit,
+        _ if item.is_null_literal() => Derivation::Ignorable,
+        Some(_) => item.derivation,
+        None => Derivation::Numeric,
     }
 }
