@@ -47,7 +47,8 @@ def answer(connection, sql):
         if sql.startswith("ALTER") and failure.args[0] == 1452:
             # MySQL names its temporary table, Muster the one that it is to be.
             message = re.sub("`muster_keys`.`[^`]*`", "..", message)
-        return (failure.args[0], message)
+        # Which clause an unknown column is looked up in first is no matter of keys.
+        return (failure.args[0], message if failure.args[0] != 1054 else "")
     warnings = run(connection, "SHOW WARNINGS")[1]
     return (affected, sorted(rows, key=repr), tuple((level, code, normal(text)) for level, code, text in warnings))
 

@@ -13,7 +13,7 @@ use muster_algebra::{ForeignKey, ReferentialAction, TableDef};
 use muster_sql::AlterAction;
 use muster_storage::{FileId, Table, TableStatistics};
 use muster_types::{ErrorCode, Result, SqlError};
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 /// What a statement does to foreign keys besides the table's definition.
 #[derive(Debug, Default)]
@@ -24,15 +24,13 @@ pub struct AlteredForeignKeys {
     pub added: Vec<String>,
 }
 
-/// Gives the altered table its foreign keys. `sources`: for each of its columns the one before; `generated`:
-/// numbers of indexes that were made for keys. Errors: 1091, 1553, 1828,
+/// Gives the altered table its foreign keys. `sources`: for each of its columns the one before. Errors: 1091, 1553, 1828,
 /// 1829, 1830, 3780 and those of new keys.
 pub fn altered(
     context: &StatementContext,
     entry: &TableEntry,
     actions: &[AlterAction],
-    (def, generated): (&mut TableDef, &BTreeSet<u32>),
-    sources: &[Option<usize>],
+    (def, sources): (&mut TableDef, &[Option<usize>]),
 ) -> Result<AlteredForeignKeys> {
     let before = &entry.def;
     let kept = kept(before, actions)?;
@@ -49,7 +47,7 @@ pub fn altered(
         AlterAction::AddForeignKey(spec) => Some(spec),
         _ => None,
     });
-    let added = foreign_keys::defined(context, def, (&kept, generated), added)?;
+    let added = foreign_keys::defined(context, def, &kept, added)?;
     let names = added.iter().map(|key| key.name.clone()).collect();
     def.foreign_keys = kept.into_iter().chain(added).collect();
     Ok(AlteredForeignKeys { renamed, added: names })

@@ -65,10 +65,11 @@ impl AlteredTable {
         def.checks = expressions::altered(context, entry, actions, &def)?;
         expressions::refuse_dependents(&entry.def, &def)?;
         check_expressions(context, &def, false)?;
-        let is_new = |index: &IndexDef| entry.def.indexes.iter().all(|old| old.id != index.id);
+        let is_same = |index: &IndexDef, old: &IndexDef| old.id == index.id && old.parts.len() == index.parts.len();
+        let is_new = |index: &IndexDef| !entry.def.indexes.iter().any(|old| is_same(index, old));
         warn_of_duplicates(context, &def, &is_new);
         let order = order(context, &def, actions)?;
-        let foreign_keys = foreign_keys::altered(context, entry, actions, (&mut def, &keys.keys.generated), &sources)?;
+        let foreign_keys = foreign_keys::altered(context, entry, actions, (&mut def, &sources))?;
         Ok(AlteredTable {
             extras: TableExtras {
                 on_update_now,

@@ -184,8 +184,7 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
         };
         let parents: Vec<(String, String)> = statement.foreign_keys.iter().map(name).collect();
         context.lock_names(parents.iter(), TableUse::Alone)?;
-        def.foreign_keys =
-            foreign_keys::defined(context, &def, (&[], &extras.generated_indexes), statement.foreign_keys.iter())?;
+        def.foreign_keys = foreign_keys::defined(context, &def, &[], statement.foreign_keys.iter())?;
     }
     check_orphans(context, &def)?;
     keys::warn_of_duplicates(context, &def, &|_| true);
@@ -210,7 +209,7 @@ fn check_orphans(context: &StatementContext, def: &TableDef) -> Result<()> {
     let definitions = context.database.tables().definitions();
     let checks = context.session.variables.settings().checks_foreign_keys;
     for (child, key) in foreign_keys::referring(&definitions, &def.database, &def.name) {
-        match foreign_keys::check_parent(&child.def, key, def, checks) {
+        match foreign_keys::check_parent(&child.def, key, def) {
             Ok(()) => {}
             Err(_) if checks => return Err(foreign_keys::cannot_add()),
             Err(e) if e.code == ErrorCode::ForeignKeyIncompatibleColumns => return Err(e),

@@ -10,15 +10,15 @@ use crate::{
 use muster_algebra::{ColumnDef, ForeignKey, ReferentialAction, TableDef};
 use muster_sql::{ForeignKeySpec, canonical::names_column};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// The foreign keys that a statement defines, checked. `table`: as it will be, without them, but with those that it
-/// keeps; `generated`: numbers of indexes that were made for keys. Errors: 1142, 1215, 1822,
-/// 1824, 1826, 1830, 3104, 3733, 3734, 3780, 3823.
+/// keeps. Errors: 1142, 1215, 1822, 1824,
+/// 1826, 1830, 3104, 3733, 3734, 3780, 3823.
 pub fn defined<'s>(
     context: &StatementContext,
     table: &TableDef,
-    (kept, generated): (&[ForeignKey], &BTreeSet<u32>),
+    kept: &[ForeignKey],
     specs: impl Iterator<Item = &'s ForeignKeySpec>,
 ) -> Result<Vec<ForeignKey>> {
     let definitions = context.database.tables().definitions();
@@ -50,7 +50,7 @@ pub fn defined<'s>(
             on_update: spec.on_update,
         };
         check_child(table, &key)?;
-        keys.push(with_parent(context, &definitions, (table, generated), key)?);
+        keys.push(with_parent(context, &definitions, table, key)?);
     }
     Ok(keys)
 }
@@ -165,7 +165,7 @@ fn check_generated(column: &ColumnDef, key: &ForeignKey) -> Result<()> {
 fn with_parent(
     context: &StatementContext,
     definitions: &Snapshot,
-    (table, generated): (&TableDef, &BTreeSet<u32>),
+    table: &TableDef,
     key: ForeignKey,
 ) -> Result<ForeignKey> {
     let checks = context.session.variables.settings().checks_foreign_keys;
@@ -184,18 +184,21 @@ fn with_parent(
     };
     match is_itself {
         true => {
-            // An index that was made for a key of the child does not make a parent of its table.
-            let mut written = table.clone();
-            written.indexes.retain(|index| !generated.contains(&index.id));
-            check_parent(table, &key, &written, checks)?;
+            // The index that the child's columns have does not serve as the parent's, too.
+            let own = key.columns.iter().map(|name| table.column(name)).collect::<Option<Vec<usize>>>();
+            let mut others = table.clone();
+            if let Some(at) = own.and_then(|own| leading_index(table, &own)) {
+                others.indexes.remove(at);
+            }
+            check_parent(table, &key, &others)?;
         }
-        false => check_parent(table, &key, parent, checks)?,
+        false => check_parent(table, &key, parent)?,
     }
     Ok(ForeignKey { referenced: own_names(parent, &key.referenced), ..key })
 }
 
 /// What the parent has to have. Errors: 1822, 3734, 3733, 3780.
-pub fn check_parent(table: &TableDef, key: &ForeignKey, parent: &TableDef, checks: bool) -> Result<()> {
+pub fn check_parent(table: &TableDef, key: &ForeignKey, parent: &TableDef) -> Result<()> {
     let mut columns = Vec::with_capacity(key.referenced.len());
     for (name, own) in key.referenced.iter().zip(&key.columns) {
         let Some(at) = parent.column(name).filter(|at| !parent.columns[*at].is_hidden()) else {
@@ -218,7 +221,7 @@ pub fn check_parent(table: &TableDef, key: &ForeignKey, parent: &TableDef, check
             return Err(incompatible(key, name, columns.len() - 1));
         }
     }
-    if leading_index(parent, &columns).is_none() && checks {
+    if leading_index(parent, &columns).is_none() {
         let message = format!(
             "Failed to add the foreign key constraint. Missing index for constraint '{}' in the referenced table '{}'",
             key.name, parent.name

@@ -1,7 +1,10 @@
 //! A row that is there needs a parent for each of its foreign keys whose columns are not NULL.
 
 use super::{ForeignKeys, RelatedTable, differs, no_parent, values_of};
-use crate::{dml::write::Written, tables::Reference};
+use crate::{
+    dml::write::Written,
+    tables::{KeySide, Reference},
+};
 use muster_storage::LockMode;
 use muster_types::{Result, Value};
 
@@ -22,6 +25,13 @@ impl<'r> NewRow<'r> {
             _ => usize::MAX,
         };
         NewRow { values, before: None, last_index }
+    }
+
+    /// Returns true if the row has the values that its key refers to. InnoDB looks for them before it adds the entry of
+    /// the key's index: those of the indexes before it are the row's own by then, the others are as they were.
+    fn is_its_own_parent(&self, (child, parent): (&KeySide, &KeySide), values: &[Value]) -> bool {
+        let known = if parent.index < child.index { Some(self.values) } else { self.before };
+        known.and_then(|row| values_of(row, &parent.columns)).is_some_and(|own| own == values)
     }
 }
 
@@ -45,13 +55,19 @@ impl ForeignKeys<'_> {
             }
             let Some(values) = values_of(row.values, &child.columns) else { continue };
             let Some(parent) = &reference.parent else { return Err(no_parent(reference)) };
-            if reference.is_of_itself() && values_of(row.values, &parent.columns).as_ref() == Some(&values) {
+            let is_of_itself = reference.is_of_itself();
+            if is_of_itself && row.is_its_own_parent((child, parent), &values) {
                 continue;
             }
             let parent_table = self.related(parent.table)?;
             let mut scan = self.scan(&parent_table, parent, &values, LockMode::Shared)?;
             let counters = self.context.process.counters.storage();
-            let found = self.change(&parent_table, |transaction| scan.next(transaction, counters))?;
+            let mut next = || self.change(&parent_table, |transaction| scan.next(transaction, counters));
+            let is_itself = |found: &Vec<Value>| is_of_itself && found.starts_with(row.values);
+            let found = match next()? {
+                Some(found) if is_itself(&found) => next()?,
+                found => found,
+            };
             if found.is_none() {
                 return Err(no_parent(reference));
             }

@@ -4,7 +4,7 @@ use super::{columns::escaped, optional, text, uint};
 use crate::{
     catalog::{Snapshot, TableEntry},
     statement::StatementContext,
-    tables::TableSet,
+    tables::{TableSet, leading_index},
 };
 use muster_algebra::{CheckConstraint, ForeignKey, IndexDef, TableDef};
 use muster_types::{Result, Value};
@@ -136,7 +136,7 @@ pub(super) fn referential_constraints(snapshot: &Snapshot, context: &StatementCo
                 text(&key.name),
                 text("def"),
                 text(&key.database),
-                optional(referenced_index(snapshot, key), text),
+                optional(referenced_index(snapshot, def, key), text),
                 text("NONE"),
                 text(key.on_update.name()),
                 text(key.on_delete.name()),
@@ -149,14 +149,18 @@ pub(super) fn referential_constraints(snapshot: &Snapshot, context: &StatementCo
     rows
 }
 
-/// The unique index of the parent that has the columns of a key; `None`: there is no such index, or no parent.
-fn referenced_index<'s>(snapshot: &'s Snapshot, key: &ForeignKey) -> Option<&'s str> {
+/// The unique index of the parent that begins with the columns of a key; `None`: there is no such index, or no parent.
+/// The index of a child that is its own parent is not it.
+fn referenced_index<'s>(snapshot: &'s Snapshot, child: &TableDef, key: &ForeignKey) -> Option<&'s str> {
     let parent = &snapshot.table(&key.database, &key.table).ok()?.def;
-    let columns = key.referenced.iter().map(|name| parent.column(name)).collect::<Option<Vec<usize>>>()?;
-    let is_it = |index: &&IndexDef| {
-        index.unique
-            && index.parts.len() == columns.len()
-            && index.parts.iter().map(|part| part.column).eq(columns.iter().copied())
+    let columns_of = |names: &[String]| names.iter().map(|name| parent.column(name)).collect::<Option<Vec<usize>>>();
+    let columns = columns_of(&key.referenced)?;
+    let own = columns_of(&key.columns).filter(|_| parent.id == child.id);
+    let own = own.and_then(|own| leading_index(parent, &own));
+    let begins = |index: &IndexDef| {
+        index.parts.len() >= columns.len()
+            && index.parts.iter().zip(&columns).all(|(part, column)| part.column == *column && part.prefix.is_none())
     };
-    parent.indexes.iter().find(is_it).map(|index| &*index.name)
+    let unique = parent.indexes.iter().enumerate().filter(|(at, index)| index.unique && Some(*at) != own);
+    unique.map(|(_, index)| index).find(|index| begins(index)).map(|index| &*index.name)
 }
