@@ -24,8 +24,8 @@ pub struct AlteredForeignKeys {
     pub added: Vec<String>,
 }
 
-/// Gives the altered table its foreign keys. `sources`: for each of its columns the one before. Errors: 1091, 1553, 1828,
-/// 1829, 1830, 3780 and those of new keys.
+/// Gives the altered table its foreign keys. `sources`: for each of its columns the one before. Errors: 1091, 1553,
+/// 1828, 1829, 1830, 3780 and those of new keys.
 pub fn altered(
     context: &StatementContext,
     entry: &TableEntry,

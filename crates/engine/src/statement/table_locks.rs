@@ -203,9 +203,9 @@ impl StatementTables {
         Ok(self.are_current())
     }
 
-    /// Locks the tables that foreign keys connect with those whose rows the statement changes: those that are looked at to
-    /// be read, those that are changed with them to be written. Errors: as [`StatementContext::lock_table`], but not those of LOCK
-    /// TABLES, which has locked them, too (manual 13.3.6).
+    /// Locks the tables that foreign keys connect with those whose rows the statement changes: those that are looked at
+    /// to be read, those that are changed with them to be written. Errors: as [`StatementContext::lock_table`], but not
+    /// those of LOCK TABLES, which has locked them, too (manual 13.3.6).
     pub fn lock_families(&self, targets: impl IntoIterator<Item = TableId>) -> Result<()> {
         let context = &self.context;
         if !context.session.variables.settings().checks_foreign_keys {

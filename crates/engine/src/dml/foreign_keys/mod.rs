@@ -6,10 +6,10 @@
 //!   a row goes, or its key gets other values: no child, or children change        children.rs
 //! ```
 //!
-//! The children of a row are looked for before it changes, since the row itself may be one of them, and its parents when
-//! it is there, since it may be its own. Both are current reads, which lock what they find (a parent shared, a child that
-//! changes exclusively) until the transaction ends. A transaction that removes a parent holds its lock exclusively, and
-//! one that adds a child asks for it, so neither passes the other unseen.
+//! The children of a row are looked for before it changes, since the row itself may be one of them, and its parents
+//! when it is there, since it may be its own. Both are current reads, which lock what they find (a parent shared, a
+//! child that changes exclusively) until the transaction ends. A transaction that removes a parent holds its lock
+//! exclusively, and one that adds a child asks for it, so neither passes the other unseen.
 //!
 //! Children that change are changes of the same statement: they are undone with it.
 
