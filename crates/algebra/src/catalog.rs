@@ -58,6 +58,50 @@ pub struct CheckConstraint {
     pub enforced: bool,
 }
 
+/// What becomes of the rows that refer to one which goes or gets another key (manual 13.1.20.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ReferentialAction {
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    /// InnoDB keeps it, and does what it does for NO ACTION.
+    SetDefault,
+}
+
+impl ReferentialAction {
+    /// MySQL's words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO ACTION",
+            ReferentialAction::Restrict => "RESTRICT",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+            ReferentialAction::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// Returns true if the rows that refer to the other one are changed with it.
+    pub fn changes_rows(self) -> bool {
+        matches!(self, ReferentialAction::Cascade | ReferentialAction::SetNull)
+    }
+}
+
+/// `FOREIGN KEY` of a table, the child. Both tables' columns are known by their names, since the referenced table, the
+/// parent, may be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    pub name: String,
+    pub columns: Vec<String>,
+    /// The database of the parent.
+    pub database: String,
+    pub table: String,
+    pub referenced: Vec<String>,
+    pub on_delete: ReferentialAction,
+    pub on_update: ReferentialAction,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDef {
     pub name: String,
@@ -147,6 +191,8 @@ pub struct TableDef {
     pub comment: String,
     #[serde(default)]
     pub checks: Vec<CheckConstraint>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 impl TableDef {

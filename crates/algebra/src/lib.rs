@@ -33,8 +33,8 @@ pub mod statistics;
 pub mod switch;
 
 pub use catalog::{
-    Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, Generated, IndexDef, TableDef, TableId,
-    ViewAlgorithm, ViewDef, Visibility,
+    Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, ForeignKey, Generated, IndexDef,
+    ReferentialAction, TableDef, TableId, ViewAlgorithm, ViewDef, Visibility,
 };
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, ResultShape};
 pub use expr::{

@@ -186,6 +186,7 @@ files! {
     expression_defaults
     expressions
     floats
+    foreign_keys
     functional_indexes
     functions_aggregates
     functions_bytes

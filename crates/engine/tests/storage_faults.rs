@@ -371,7 +371,7 @@ async fn counters_go_back_only_when_they_are_told_to() {
 
 /// The catalog as formats 1 and 2 held it: one value with all definitions.
 fn former_catalog(bytes: &[u8]) -> serde_json::Value {
-    let kind = FileKind { magic: *b"MUSTCATA", version: 4 };
+    let kind = FileKind { magic: *b"MUSTCATA", version: 5 };
     let definitions = Definitions::from_bytes(bytes, kind).unwrap().values;
     let value = |bytes: &[u8]| -> serde_json::Value { serde_json::from_slice(bytes).unwrap() };
     let of = |kind: &str, database: &str| -> Vec<serde_json::Value> {
@@ -421,18 +421,24 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     assert!(!String::from_utf8_lossy(&home.read(&path)).contains("statistics"));
 }
 
-/// Format 3 has definitions by key as format 4 has them. The first change makes it a file that a build without CHECK
-/// constraints does not open, also when no checkpoint passes that record.
+/// Formats 3 and 4 have definitions by key as format 5 has them. The first change makes each a file that a build
+/// without CHECK constraints or foreign keys does not open, also when no checkpoint passes that record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_catalog_without_constraints_is_taken_over() {
+async fn catalogs_without_constraints_are_taken_over() {
+    for version in [3, 4] {
+        a_catalog_without_constraints_is_taken_over(version).await;
+    }
+}
+
+async fn a_catalog_without_constraints_is_taken_over(version: u32) {
     let home = Home::new();
     let (database, mut session) = home.with_table().await;
     let wanted = observe(&mut session).await;
     drop((session, database));
     let path = home.path().join("catalog.mus");
     let kind = |version| FileKind { magic: *b"MUSTCATA", version };
-    let definitions = Definitions::from_bytes(&home.read(&path), kind(4)).unwrap();
-    let former = Definitions { kind: kind(3), ..definitions }.to_bytes();
+    let definitions = Definitions::from_bytes(&home.read(&path), kind(5)).unwrap();
+    let former = Definitions { kind: kind(version), ..definitions }.to_bytes();
     home.write(&path, &former);
     assert_eq!(observe_anew(&home).await, wanted);
     assert_eq!(home.read(&path), former, "nothing has changed");
@@ -447,7 +453,7 @@ async fn a_catalog_without_constraints_is_taken_over() {
     let text = run(&mut session, "SHOW CREATE TABLE d.one").await;
     assert!(text[0][1].contains("CHECK ((`a` > 0))"), "{text:?}");
     drop((session, database));
-    assert!(Definitions::from_bytes(&home.read(&path), kind(4)).is_ok());
+    assert!(Definitions::from_bytes(&home.read(&path), kind(5)).is_ok());
 }
 
 /// Format 2 held all definitions in one value. The first change makes it a file of definitions by key, also when no

@@ -30,6 +30,7 @@ fn table(name: &str) -> Arc<TableDef> {
         collation: Collation::DEFAULT,
         comment: String::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     })
 }
 

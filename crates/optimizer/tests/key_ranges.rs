@@ -55,6 +55,7 @@ impl Case {
             collation: Collation::DEFAULT,
             comment: String::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         for id in 0..3 {
             let mut columns: Vec<usize> = (0..types.len()).filter(|c| id > 0 || !table.columns[*c].nullable).collect();

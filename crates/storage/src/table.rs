@@ -299,6 +299,15 @@ impl Table {
         self.stored_row(range, view, counters)
     }
 
+    /// Returns true if there is a row with these values in the first parts of an index, in its newest version. Nobody
+    /// changes rows of the table meanwhile. Error: `WrongType`.
+    pub fn has_entry(&self, index: usize, values: &[Value], counters: &Counters) -> Result<bool> {
+        counters.add(crate::counters::Counter::key_lookups, 1);
+        let tree = &self.trees[index];
+        let Some(range) = tree.layout().key.byte_range(&KeyRange::prefix(values.to_vec()))? else { return Ok(false) };
+        Ok(tree.rows(range, false, &ReadView::latest(), counters)?.next()?.is_some())
+    }
+
     fn key_range(&self, key: &[Value]) -> Result<Option<ByteRange>> {
         self.trees[0].layout().key.byte_range(&KeyRange::prefix(key.to_vec()))
     }

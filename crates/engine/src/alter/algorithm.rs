@@ -39,6 +39,8 @@ impl Need {
         ..Need::COPY
     };
     const NO_KEY: Need = Need { not_instant: Some(NO_PRIMARY_KEY), not_inplace: Some(NO_PRIMARY_KEY), ..Need::COPY };
+    const FOREIGN_KEY: Need =
+        Need { not_instant: Some(UNCHECKED_KEYS), not_inplace: Some(UNCHECKED_KEYS), ..Need::COPY };
     const NUMBERS: Need = Need {
         not_instant: Some(NUMBERS_NEED_LOCK),
         not_inplace: Some(NUMBERS_NEED_LOCK),
@@ -58,16 +60,21 @@ impl Need {
 }
 
 const NO_PRIMARY_KEY: &str = "Dropping a primary key is not allowed without also adding a new primary key";
+const UNCHECKED_KEYS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const NUMBERS_NEED_LOCK: &str = "Adding an auto-increment column requires a lock";
 
 /// The algorithm that MySQL would take. Errors 1845, 1846 and 1221 for a method that it would refuse.
+/// `checks_keys`: `foreign_key_checks`.
 pub fn decide(
     entry: &TableEntry,
     altered: &AlteredTable,
     actions: &[AlterAction],
-    method: AlterMethod,
+    (method, checks_keys): (AlterMethod, bool),
 ) -> Result<Algorithm> {
-    let needs = needs(entry, altered, actions);
+    let mut needs = needs(entry, altered, actions);
+    if !altered.foreign_keys.added.is_empty() {
+        needs.push(if checks_keys { Need::FOREIGN_KEY } else { Need::INPLACE });
+    }
     let need = needs.into_iter().reduce(Need::and).unwrap_or(Need::INSTANT);
     let is_simple = |action: &AlterAction| matches!(action, AlterAction::Rename(_) | AlterAction::Keys);
     let is_weak = matches!(method.lock, AlterLock::None | AlterLock::Shared);
@@ -128,7 +135,7 @@ fn check(need: Need, method: AlterMethod) -> Result<()> {
 fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) -> Vec<Need> {
     let before = &entry.def;
     let mut needs: Vec<Need> = actions.iter().map(of_action).collect();
-    let is_key = |name: &String| before.index(name).is_some();
+    let is_key = |name: &String| before.index(name).is_some_and(|at| before.indexes[at].unique);
     if actions.iter().any(|action| matches!(action, AlterAction::DropConstraint(name) if is_key(name))) {
         needs.push(Need::COPY_OF_SERVER);
     }
@@ -179,6 +186,7 @@ fn of_action(action: &AlterAction) -> Need {
     match action {
         AlterAction::OrderBy(_) => Need::COPY_OF_SERVER,
         AlterAction::AddIndex(_) | AlterAction::DropIndex(_) | AlterAction::DropPrimaryKey => Need::INPLACE,
+        AlterAction::DropForeignKey(_) => Need::INPLACE,
         AlterAction::RenameIndex { .. } | AlterAction::SetIndexVisible { .. } => Need::INPLACE,
         AlterAction::Force | AlterAction::ConvertTo(_) | AlterAction::Options(_) => Need::INPLACE,
         _ => Need::INSTANT,

@@ -29,7 +29,7 @@ pub fn altered(
                 checks.remove(at);
             }
             AlterAction::DropConstraint(name) => {
-                if let Some(at) = dropped_constraint(before, &checks, name)? {
+                if let Some(at) = dropped_check(before, &checks, name)? {
                     checks.remove(at);
                 }
             }
@@ -68,20 +68,20 @@ fn not_found(name: &str) -> SqlError {
     SqlError::new(ErrorCode::CheckNotFound, format!("Check constraint '{name}' is not found in the table."))
 }
 
-/// The CHECK that `DROP CONSTRAINT` means; `None`: it means a key.
-fn dropped_constraint(def: &TableDef, checks: &[CheckConstraint], name: &str) -> Result<Option<usize>> {
+/// The CHECK that `DROP CONSTRAINT` means; `None`: it means a key. Errors 3939, 3940.
+fn dropped_check(def: &TableDef, checks: &[CheckConstraint], name: &str) -> Result<Option<usize>> {
     let is_key = def.indexes.iter().any(|i| i.unique && !i.parts.is_empty() && i.name.eq_ignore_ascii_case(name));
-    match (position(checks, name), is_key) {
-        (Some(_), true) => {
+    let is_foreign_key = def.foreign_keys.iter().any(|key| key.name.eq_ignore_ascii_case(name));
+    let check = position(checks, name);
+    match [check.is_some(), is_key, is_foreign_key].into_iter().filter(|is_it| *is_it).count() {
+        0 => Err(SqlError::new(ErrorCode::ConstraintNotFound, format!("Constraint '{name}' does not exist."))),
+        1 => Ok(check),
+        _ => {
             let message = format!(
                 "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
             );
             Err(SqlError::new(ErrorCode::MultipleConstraints, message))
         }
-        (None, false) => {
-            Err(SqlError::new(ErrorCode::ConstraintNotFound, format!("Constraint '{name}' does not exist.")))
-        }
-        (check, _) => Ok(check),
     }
 }
 

@@ -41,15 +41,18 @@ pub fn altered(
     let asks_null = |at: usize| asked.get(at) == Some(&true);
     let mut keys = Keys { next_id: entry.next_index_id, ..Keys::none() };
     keys.indexes[0].id = before.indexes[0].id;
-    for old in before.indexes.iter().filter(|old| !old.parts.is_empty() && !is_dropped(old, actions)) {
-        let Some(spec) = kept(old, entry, columns, actions) else { continue };
+    let left = before.indexes.iter().filter(|old| !old.parts.is_empty() && !is_dropped(old, actions));
+    let left = left.filter_map(|old| Some((kept(old, entry, columns, actions)?, Some(old.id))));
+    let specs: Vec<_> = left.chain(added(actions).into_iter().map(|spec| (spec, None))).collect();
+    for (spec, old) in keys::without_needless(specs, |(spec, _)| spec) {
+        let Some(id) = old else {
+            keys.add(context, &spec, (before, &mut defs), &asks_null)?;
+            continue;
+        };
         // The number of an index is that of the one that it was.
-        let next_id = std::mem::replace(&mut keys.next_id, old.id);
+        let next_id = std::mem::replace(&mut keys.next_id, id);
         keys.add(context, &spec, (before, &mut defs), &asks_null)?;
         keys.next_id = next_id;
-    }
-    for spec in added(actions) {
-        keys.add(context, &spec, (before, &mut defs), &asks_null)?;
     }
     keys.sort(&defs);
     let hidden = defs.split_off(columns.len());
@@ -89,7 +92,8 @@ fn added(actions: &[AlterAction]) -> Vec<IndexSpec> {
 
 fn is_dropped(index: &IndexDef, actions: &[AlterAction]) -> bool {
     let drops = |action: &AlterAction| match action {
-        AlterAction::DropIndex(name) | AlterAction::DropConstraint(name) => name.eq_ignore_ascii_case(&index.name),
+        AlterAction::DropIndex(name) => name.eq_ignore_ascii_case(&index.name),
+        AlterAction::DropConstraint(name) => index.unique && name.eq_ignore_ascii_case(&index.name),
         AlterAction::DropPrimaryKey => index.name == PRIMARY,
         _ => false,
     };
@@ -108,6 +112,7 @@ fn is_same(index: &IndexDef, old: &IndexDef, columns: &[AlteredColumn]) -> bool 
 fn kept(old: &IndexDef, entry: &TableEntry, columns: &[AlteredColumn], actions: &[AlterAction]) -> Option<IndexSpec> {
     let (before, comment) = (&entry.def, entry.extras.index_comments.get(&old.id));
     let is_typed = entry.extras.typed_indexes.contains(&old.id);
+    let is_generated = entry.extras.generated_indexes.contains(&old.id);
     let part = |part: &muster_types::KeyPart| {
         let name = &before.columns[part.column].name;
         let is_it = |column: &&AlteredColumn| column.source == Some(part.column);
@@ -140,7 +145,8 @@ fn kept(old: &IndexDef, entry: &TableEntry, columns: &[AlteredColumn], actions: 
         }
     }
     let name = Some(name).filter(|_| kind != IndexKind::Primary);
-    Some(IndexSpec { kind, name, columns: parts, comment: comment.cloned().unwrap_or_default(), invisible, is_typed })
+    let comment = comment.cloned().unwrap_or_default();
+    Some(IndexSpec { kind, name, columns: parts, comment, invisible, is_typed, is_generated })
 }
 
 /// Returns true if a prefix of so many characters or bytes cuts values of a type.

@@ -6,6 +6,7 @@
 //!     columns   its columns, and where their values come from           columns.rs
 //!     keys      its keys                                                keys.rs
 //!     expressions   its CHECKs, and columns that expressions need       expressions.rs
+//!     foreign_keys  its foreign keys, and those that refer to it        foreign_keys.rs
 //!   algorithm   what MySQL would do: ALGORITHM and LOCK, counts         algorithm.rs
 //!   copy        the rows, converted, into files of their own            copy.rs
 //!   optimize    OPTIMIZE TABLE, which is a copy                         optimize.rs
@@ -18,6 +19,7 @@ mod algorithm;
 mod columns;
 mod copy;
 mod expressions;
+mod foreign_keys;
 mod keys;
 mod optimize;
 mod table;
@@ -26,7 +28,7 @@ pub use optimize::optimize;
 
 use crate::{
     accounts::Privilege,
-    catalog::{TableEntry, now_utc_micros, schema_of},
+    catalog::{Snapshot, TableEntry, now_utc_micros, schema_of},
     ddl::check_not_virtual,
     metadata_locks::TableUse,
     statement::{Done, StatementContext, enter_to_build},
@@ -110,16 +112,20 @@ fn alter(
     // First all who have it in their transactions end: they would have to be waited for at the end, when they in turn
     // may wait to change it.
     let entry = context.lock_named(&name.0, &name.1, TableUse::Alone)?;
+    let related = foreign_keys::lock_related(context, &entry, actions)?;
     let mut altered = AlteredTable::new(context, &entry, actions)?;
-    let algorithm = algorithm::decide(&entry, &altered, actions, method)?;
+    let checks_keys = context.session.variables.settings().checks_foreign_keys;
+    let algorithm = algorithm::decide(&entry, &altered, actions, (method, checks_keys))?;
     altered.algorithm = algorithm;
     note_keys(context, &name.1, actions);
     let must_copy = altered.must_copy(&entry) || algorithm == Algorithm::Copy;
     let adds_indexes = altered.index_sources.iter().any(Option::is_none);
     let validates = !must_copy && altered.must_validate(&entry.def);
+    let checks_parents = checks_keys && !altered.foreign_keys.added.is_empty();
     let (mut built, mut rows) = (None, 0);
-    if must_copy || adds_indexes || validates {
+    if must_copy || adds_indexes || validates || checks_parents {
         context.weaken_to_rebuild(entry.def.id);
+        foreign_keys::weaken_related(context, &related);
         let admitted = enter_to_build(context)?;
         if validates {
             rows = copy::validate(context, &entry, &altered)?;
@@ -129,10 +135,16 @@ fn alter(
         } else if adds_indexes {
             built = Some(indexes(context, &entry, &altered)?);
         }
+        if checks_parents {
+            let files = files_of(&entry, &altered, built.as_ref());
+            let checked = foreign_keys::validate(context, &entry, &altered, &files)?;
+            rows = if must_copy { 0 } else { checked };
+        }
         // Those who are waited for now may wait for admission themselves.
         drop(admitted);
     }
     rows += built.as_ref().map_or(0, |built| built.rows);
+    context.lock_names(related.iter(), TableUse::Alone)?;
     publish(context, &entry, &altered, built)?;
     if let (false, Some(next)) = (must_copy, altered.auto_increment) {
         let current = tables.current();
@@ -185,6 +197,15 @@ fn indexes<'a>(context: &'a StatementContext, entry: &TableEntry, altered: &Alte
     Ok(Built { files, made, content, auto_increment: None, rows: 0 })
 }
 
+/// The files of the altered table.
+fn files_of(entry: &TableEntry, altered: &AlteredTable, built: Option<&Built<'_>>) -> Vec<FileId> {
+    let sources = altered.index_sources.iter();
+    match built {
+        Some(built) => built.files.clone(),
+        None => sources.filter_map(|source| source.map(|at| entry.files[at])).collect(),
+    }
+}
+
 /// Puts the altered table in the place of the one that was there.
 fn publish(
     context: &StatementContext,
@@ -193,11 +214,7 @@ fn publish(
     built: Option<Built<'_>>,
 ) -> Result<()> {
     let tables = context.database.tables();
-    let sources = altered.index_sources.iter();
-    let files = match &built {
-        Some(built) => built.files.clone(),
-        None => sources.filter_map(|source| source.map(|at| entry.files[at])).collect(),
-    };
+    let files = files_of(entry, altered, built.as_ref());
     let has_new_rows = files.first() != entry.files.first();
     let next = TableEntry {
         def: Arc::new(altered.def.clone()),
@@ -207,11 +224,15 @@ fn publish(
         files: files.clone(),
     };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
+    let replace = |snapshot: &mut Snapshot| {
+        snapshot.replace_table(entry, next.clone())?;
+        foreign_keys::follow(snapshot, entry, altered)
+    };
     match built {
-        None => tables.in_reserve(|| tables.change(|snapshot| snapshot.replace_table(entry, next.clone()))),
+        None => tables.in_reserve(|| tables.change(replace)),
         Some(Built { made, content, auto_increment, .. }) => {
             let rows = UnpublishedRows { files: &files, content: &content, auto_increment };
-            tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(entry, next))
+            tables.publish(Some(&rows), made, replace)
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::{
     algorithm::Algorithm,
     columns::{self, AlteredColumn},
-    expressions, keys,
+    expressions,
+    foreign_keys::{self, AlteredForeignKeys},
+    keys,
 };
 use crate::{
     catalog::{TableEntry, TableExtras},
@@ -33,6 +35,7 @@ pub struct AlteredTable {
     pub algorithm: Algorithm,
     /// True if the statement asks for all trees anew.
     is_forced: bool,
+    pub foreign_keys: AlteredForeignKeys,
 }
 
 /// What clauses say of the table itself.
@@ -62,14 +65,17 @@ impl AlteredTable {
         def.checks = expressions::altered(context, entry, actions, &def)?;
         expressions::refuse_dependents(&entry.def, &def)?;
         check_expressions(context, &def, false)?;
-        let is_new = |index: &IndexDef| entry.def.indexes.iter().all(|old| old.id != index.id);
+        let is_same = |index: &IndexDef, old: &IndexDef| old.id == index.id && old.parts.len() == index.parts.len();
+        let is_new = |index: &IndexDef| !entry.def.indexes.iter().any(|old| is_same(index, old));
         warn_of_duplicates(context, &def, &is_new);
         let order = order(context, &def, actions)?;
+        let foreign_keys = foreign_keys::altered(context, entry, actions, (&mut def, &sources))?;
         Ok(AlteredTable {
             extras: TableExtras {
                 on_update_now,
                 index_comments: keys.keys.comments,
                 typed_indexes: keys.keys.typed,
+                generated_indexes: keys.keys.generated,
                 options: kept,
             },
             next_index_id: keys.keys.next_id,
@@ -79,6 +85,7 @@ impl AlteredTable {
             auto_increment,
             algorithm: Algorithm::Instant,
             is_forced,
+            foreign_keys,
             def,
         })
     }

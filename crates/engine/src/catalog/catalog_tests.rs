@@ -13,6 +13,7 @@ fn entry(database: &str, name: &str, files: &[u32]) -> Arc<TableEntry> {
         collation: Collation::DEFAULT,
         comment: String::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     };
     let files = files.iter().map(|file| FileId(*file)).collect();
     Arc::new(TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 7 })

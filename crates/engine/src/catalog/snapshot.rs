@@ -88,6 +88,9 @@ pub struct TableExtras {
     /// Numbers of indexes whose definitions have USING.
     #[serde(default)]
     pub typed_indexes: BTreeSet<u32>,
+    /// Numbers of indexes that were made for foreign keys, and go for others that begin with their columns.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub generated_indexes: BTreeSet<u32>,
     /// Options of the table that change nothing (`ROW_FORMAT`), by their words.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
@@ -249,6 +252,7 @@ mod tests {
             collation: Collation::DEFAULT,
             comment: comment.into(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         let files = vec![FileId(1)];
         TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 0 }

@@ -3,6 +3,7 @@
 use super::{
     check_not_virtual, check_table_name, columns,
     expressions::{self, NewChecks},
+    foreign_keys,
     keys::{self, Keys},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     tables::{Content, UnpublishedRows},
 };
 use muster_algebra::{TableDef, TableId};
-use muster_sql::{CreateTable, TableName, TableOptions};
+use muster_sql::{CreateTable, ForeignKeySpec, IndexSpec, TableName, TableOptions};
 use muster_storage::TableStatistics;
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -159,8 +160,10 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
         collation,
         comment: options.comment.clone().unwrap_or_default(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     };
-    for spec in of_columns.chain(statement.indexes.iter().cloned()) {
+    let specs_of_keys = of_columns.chain(statement.indexes.iter().cloned()).collect();
+    for spec in keys::without_needless(specs_of_keys, |spec: &IndexSpec| spec) {
         keys.add(context, &spec, (&def, &mut columns), &asks_null)?;
     }
     keys.sort(&columns);
@@ -168,11 +171,22 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
     let extras = TableExtras {
         index_comments: keys.comments,
         typed_indexes: keys.typed,
+        generated_indexes: keys.generated,
         on_update_now: (0..specs.len()).filter(|i| specs[*i].on_update_now.is_some()).collect(),
         options: kept_options(&BTreeMap::new(), options),
     };
     (def.columns, def.indexes) = (columns, keys.indexes);
-    let def = with_checks(context, def, statement)?;
+    let mut def = with_checks(context, def, statement)?;
+    if !statement.foreign_keys.is_empty() {
+        // Whoever changes rows of the parents has to look for children from then on.
+        let name = |spec: &ForeignKeySpec| {
+            (spec.table.database.clone().unwrap_or_else(|| def.database.clone()), spec.table.name.clone())
+        };
+        let parents: Vec<(String, String)> = statement.foreign_keys.iter().map(name).collect();
+        context.lock_names(parents.iter(), TableUse::Alone)?;
+        def.foreign_keys = foreign_keys::defined(context, &def, &[], statement.foreign_keys.iter())?;
+    }
+    check_orphans(context, &def)?;
     keys::warn_of_duplicates(context, &def, &|_| true);
     let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };
     store(context, made, statement.if_not_exists)
@@ -187,6 +201,22 @@ fn with_checks(context: &Arc<StatementContext>, mut def: TableDef, statement: &C
     def.checks = new.checks;
     expressions::check(context, &def, true)?;
     Ok(def)
+}
+
+/// Checks foreign keys of other tables that were waiting for a table of this name. Errors: 1215; 3780 if the
+/// session does not check foreign keys.
+fn check_orphans(context: &StatementContext, def: &TableDef) -> Result<()> {
+    let definitions = context.database.tables().definitions();
+    let checks = context.session.variables.settings().checks_foreign_keys;
+    for (child, key) in foreign_keys::referring(&definitions, &def.database, &def.name) {
+        match foreign_keys::check_parent(&child.def, key, def) {
+            Ok(()) => {}
+            Err(_) if checks => return Err(foreign_keys::cannot_add()),
+            Err(e) if e.code == ErrorCode::ForeignKeyIncompatibleColumns => return Err(e),
+            Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn create_table_like(
@@ -208,7 +238,8 @@ fn create_table_like(
     for (i, check) in checks.iter_mut().enumerate() {
         check.name = format!("{name}_chk_{}", i + 1);
     }
-    let def = TableDef { id: TableId(0), database, name, checks, ..TableDef::clone(&entry.def) };
+    let foreign_keys = Vec::new();
+    let def = TableDef { id: TableId(0), database, name, checks, foreign_keys, ..TableDef::clone(&entry.def) };
     let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, is_filled: false };
     store(context, made, if_not_exists)
 }

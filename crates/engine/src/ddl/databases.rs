@@ -1,9 +1,9 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use super::{check_database_name, check_not_virtual};
+use super::{check_database_name, check_not_virtual, foreign_keys::refuse_drop_of_parents};
 use crate::{
     accounts::Privilege,
-    catalog::Schema,
+    catalog::{Schema, Snapshot},
     charset,
     metadata_locks::TableUse,
     statement::{Done, StatementContext},
@@ -77,7 +77,15 @@ pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) ->
             break;
         }
     }
-    let dropped = tables.in_reserve(|| tables.change(|next| Ok(next.schemas.remove(name))))?;
+    let checks_keys = context.session.variables.settings().checks_foreign_keys;
+    let remove = |next: &mut Snapshot| {
+        let schema = next.schemas.get(name).filter(|_| checks_keys);
+        let of_database = |table: &String| (name.to_owned(), table.clone());
+        let dropped: Vec<_> = schema.map_or_else(Vec::new, |schema| schema.tables.keys().map(of_database).collect());
+        refuse_drop_of_parents(next, &dropped)?;
+        Ok(next.schemas.remove(name))
+    };
+    let dropped = tables.in_reserve(|| tables.change(remove))?;
     let Some(schema) = dropped else {
         let message = format!("Can't drop database '{name}'; database doesn't exist");
         if !if_exists {

@@ -27,7 +27,15 @@ pub fn unsupported_on_generated(what: &str) -> SqlError {
 /// A key of one column.
 fn single(kind: IndexKind, column: &str) -> IndexSpec {
     let column = IndexColumn { name: column.into(), expr: None, prefix: None, descending: false };
-    IndexSpec { kind, name: None, columns: vec![column], comment: String::new(), invisible: false, is_typed: false }
+    IndexSpec {
+        kind,
+        name: None,
+        columns: vec![column],
+        comment: String::new(),
+        invisible: false,
+        is_typed: false,
+        is_generated: false,
+    }
 }
 
 /// The keys that the definition of a column asks for.
@@ -45,13 +53,21 @@ pub struct Keys {
     pub comments: BTreeMap<u32, String>,
     /// Numbers of those whose definitions have USING.
     pub typed: BTreeSet<u32>,
+    /// Numbers of those that were made for foreign keys.
+    pub generated: BTreeSet<u32>,
     pub next_id: u32,
 }
 
 impl Keys {
     /// Rows in the order of a hidden number.
     pub fn none() -> Keys {
-        Keys { indexes: vec![Keys::hidden(0)], comments: BTreeMap::new(), typed: BTreeSet::new(), next_id: 1 }
+        Keys {
+            indexes: vec![Keys::hidden(0)],
+            comments: BTreeMap::new(),
+            typed: BTreeSet::new(),
+            generated: BTreeSet::new(),
+            next_id: 1,
+        }
     }
 
     /// The clustered index of a table without a primary key.
@@ -111,12 +127,46 @@ impl Keys {
         if spec.is_typed {
             self.typed.insert(index.id);
         }
+        if spec.is_generated {
+            self.generated.insert(index.id);
+        }
     }
 
     /// Puts the keys in MySQL's order; those of one rank stay in theirs.
     pub fn sort(&mut self, columns: &[ColumnDef]) {
         self.indexes[1..].sort_by_key(|index| rank(index, columns));
     }
+}
+
+/// Leaves out keys that were made for foreign keys and that others begin with (MySQL: `foreign_key_prefix`).
+pub fn without_needless<T>(keys: Vec<T>, spec: impl Fn(&T) -> &IndexSpec) -> Vec<T> {
+    let begins = |short: &IndexSpec, long: &IndexSpec| {
+        let is_same = |(a, b): (&IndexColumn, &IndexColumn)| {
+            a.expr.is_none() && b.expr.is_none() && a.prefix == b.prefix && a.name.eq_ignore_ascii_case(&b.name)
+        };
+        short.columns.len() <= long.columns.len() && short.columns.iter().zip(&long.columns).all(is_same)
+    };
+    let mut needed = vec![true; keys.len()];
+    for (at, key) in keys.iter().enumerate().map(|(at, key)| (at, spec(key))) {
+        for before in 0..at {
+            let other = spec(&keys[before]);
+            if !needed[before] || !(key.is_generated || other.is_generated) {
+                continue;
+            }
+            let key_is_short = key.is_generated && (!other.is_generated || key.columns.len() < other.columns.len());
+            let (short, long) = if key_is_short { (key, other) } else { (other, key) };
+            if !begins(short, long) {
+                continue;
+            }
+            if key_is_short {
+                needed[at] = false;
+                break;
+            }
+            needed[before] = false;
+        }
+    }
+    let mut needed = needed.into_iter();
+    keys.into_iter().filter(|_| needed.next().unwrap_or(true)).collect()
 }
 
 /// Warning 1831 for each new key that has the parts of one before it.
@@ -287,6 +337,7 @@ mod tests {
             comment: String::new(),
             invisible: false,
             is_typed: false,
+            is_generated: false,
         }
     }
 

@@ -6,6 +6,7 @@
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
 //!     functional   parts of keys that are expressions         functional.rs
+//!     foreign_keys   foreign keys, and tables that refer to others  foreign_keys.rs
 //!   expressions    CHECKs, generated columns, defaults       expressions.rs
 //!   tables         DROP, TRUNCATE, RENAME TABLE               tables.rs
 //!   analyze        ANALYZE TABLE                              analyze.rs
@@ -25,6 +26,7 @@ pub mod create_table;
 mod databases;
 mod default;
 pub mod expressions;
+pub mod foreign_keys;
 mod functional;
 pub mod keys;
 pub mod maintenance;

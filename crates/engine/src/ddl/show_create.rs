@@ -5,7 +5,9 @@ use crate::{
     charset,
     variables::Variables,
 };
-use muster_algebra::{CheckConstraint, ColumnDef, DefaultValue, Definer, IndexDef, Visibility};
+use muster_algebra::{
+    CheckConstraint, ColumnDef, DefaultValue, Definer, ForeignKey, IndexDef, ReferentialAction, Visibility,
+};
 use muster_types::{Collation, SqlModes, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
@@ -111,6 +113,9 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone, names: Nam
     for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
         lines.push(key(entry, index, names));
     }
+    let mut keys: Vec<&ForeignKey> = def.foreign_keys.iter().collect();
+    keys.sort_by(|a, b| a.name.cmp(&b.name));
+    lines.extend(keys.into_iter().map(|key| foreign_key(key, &def.database, names)));
     let mut checks: Vec<&CheckConstraint> = def.checks.iter().collect();
     checks.sort_by_key(|check| check.name.to_lowercase());
     lines.extend(checks.into_iter().map(|constraint| check(constraint, names)));
@@ -148,6 +153,27 @@ const OPTIONS: [&str; 11] = [
     "ROW_FORMAT",
     "KEY_BLOCK_SIZE",
 ];
+
+/// A foreign key; `database`: that of its table.
+pub fn foreign_key(key: &ForeignKey, database: &str, names: NameQuotes) -> String {
+    let list = |columns: &[String]| columns.iter().map(|name| names.around(name)).collect::<Vec<_>>().join(", ");
+    let parent = match key.database == database {
+        true => names.around(&key.table),
+        false => format!("{}.{}", names.around(&key.database), names.around(&key.table)),
+    };
+    let rule = |on: &str, action: ReferentialAction| match action {
+        ReferentialAction::NoAction => String::new(),
+        _ => format!(" ON {on} {}", action.name()),
+    };
+    format!(
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {parent} ({}){}{}",
+        names.around(&key.name),
+        list(&key.columns),
+        list(&key.referenced),
+        rule("DELETE", key.on_delete),
+        rule("UPDATE", key.on_update)
+    )
+}
 
 fn check(check: &CheckConstraint, names: NameQuotes) -> String {
     let off = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };

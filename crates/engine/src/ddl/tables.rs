@@ -1,6 +1,6 @@
 //! DROP, TRUNCATE and RENAME TABLE.
 
-use super::{check_not_virtual, check_table_name, expressions::renamed_checks};
+use super::{check_not_virtual, check_table_name, expressions::renamed_checks, foreign_keys};
 use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry, ViewEntry},
@@ -29,7 +29,11 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
 
 fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
     let locked = context.lock_names(wanted.iter(), TableUse::Drop)?;
+    let checks_keys = context.session.variables.settings().checks_foreign_keys;
     let remove = |next: &mut Snapshot| {
+        if checks_keys {
+            foreign_keys::refuse_drop_of_parents(next, wanted)?;
+        }
         let mut missing: Vec<String> = Vec::new();
         for wanted in wanted {
             let (database, name) = wanted;
@@ -59,6 +63,9 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
     check_not_virtual(context, &database)?;
     let tables = context.database.tables();
     let entry = context.lock_named(&database, &name, TableUse::Alone)?;
+    if context.session.variables.settings().checks_foreign_keys {
+        foreign_keys::refuse_truncate_of_parent(&tables.definitions(), &entry)?;
+    }
     let schema = entry.schema();
     tables.in_reserve(|| {
         let files = tables.store().create_table(&schema)?;
@@ -87,23 +94,26 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     let tables = context.database.tables();
     // A table that a step before made is locked by the name that it has now.
     context.lock_names(steps.iter().flat_map(|(from, to)| [from, to]), TableUse::Alone)?;
+    let children = foreign_keys::tables_referring(&tables.definitions(), steps.iter().map(|(from, _)| from));
+    context.lock_names(children.iter(), TableUse::Alone)?;
     tables.change(|next| {
         for (from, to) in &steps {
             if let Some(view) = next.schema(&from.0)?.views.get(&from.1).cloned() {
                 rename_view(next, &view, from, to)?;
                 continue;
             }
-            let entry = next.table(&from.0, &from.1)?.clone();
-            let target = next.schema(&to.0)?;
-            if target.has(&to.1) {
+            if next.schemas.get(&to.0).is_some_and(|target| target.has(&to.1)) {
                 return Err(SqlError::table_exists(&to.1));
             }
-            let checks = renamed_checks(&entry.def, &to.1);
+            let entry = next.table(&from.0, &from.1)?.clone();
+            next.schema(&to.0)?;
+            let (checks, foreign_keys) = (renamed_checks(&entry.def, &to.1), foreign_keys::renamed(&entry.def, &to.1));
             let (database, name) = to.clone();
-            let def = TableDef { database, name, checks, ..TableDef::clone(&entry.def) };
+            let def = TableDef { database, name, checks, foreign_keys, ..TableDef::clone(&entry.def) };
             let renamed = TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) };
             next.schema_mut(&from.0)?.tables.remove(&from.1);
             next.schema_mut(&to.0)?.tables.insert(to.1.clone(), Arc::new(renamed));
+            foreign_keys::follow(next, (&from.0, &from.1), (&to.0, &to.1), &[])?;
         }
         Ok(())
     })?;

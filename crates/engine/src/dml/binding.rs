@@ -33,6 +33,7 @@ pub fn bind<B>(
         for target in targets(&bound) {
             context.lock_table(target.table.id, &target.table.name, TableUse::Write)?;
         }
+        tables.lock_families(targets(&bound).iter().map(|target| target.table.id))?;
         // Whoever has waited to write, or has just not had to, may have bound a table that is another one by now.
         if tables.lock_to_read()? && tables.are_current() {
             return Ok(Binding { bound, tables });

@@ -74,6 +74,7 @@ pub fn delete_rows(
                 }
                 match writer.delete(key)? {
                     Written::Yes => affected += 1,
+                    Written::Refused(error) => conversion.tolerate(error)?,
                     // It has gone with an earlier row of the search.
                     Written::Gone | Written::Duplicate { .. } => {}
                     Written::Stale => return Ok(ControlFlow::Break(())),

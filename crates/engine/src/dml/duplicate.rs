@@ -70,11 +70,12 @@ impl OnDuplicate<'_> {
                 None => Ok(Resolved::Stale),
                 // A row that may meet others in later keys goes, as in MySQL, which changes it in place only in the
                 // last one.
-                Some((_, old)) if is_last_unique(met.target, index) && !met.target.differ(&old, met.row) => {
+                Some((_, old)) if is_changed_in_place(met.target, index) && !met.target.differ(&old, met.row) => {
                     Ok(Resolved::Same)
                 }
                 Some((key, _)) => Ok(match writer.delete(&key)? {
                     Written::Yes => Resolved::Gone,
+                    Written::Refused(error) => return Err(error),
                     Written::Gone | Written::Stale | Written::Duplicate { .. } => Resolved::Stale,
                 }),
             },
@@ -113,12 +114,17 @@ impl OnDuplicate<'_> {
         match writer.update(key, None, &new)? {
             Written::Yes => Ok(Resolved::Updated { changed: true, row: new, number }),
             Written::Gone | Written::Stale => Ok(Resolved::Stale),
-            Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),
+            Written::Duplicate { error, .. } | Written::Refused(error) => {
+                conversion.tolerate(error).map(|()| Resolved::Ignored)
+            }
         }
     }
 }
 
-/// Returns true if no unique key follows an index.
-fn is_last_unique(target: &OpenTarget, index: usize) -> bool {
-    target.entry.def.indexes[index + 1..].iter().all(|later| !later.unique)
+/// Returns true if REPLACE changes a row in its place that it has met in an index: no unique key follows, and no
+/// foreign key refers to the table.
+fn is_changed_in_place(target: &OpenTarget, index: usize) -> bool {
+    let family = target.set.family(target.entry.def.id);
+    let is_parent = family.is_some_and(|family| !family.children.is_empty());
+    !is_parent && target.entry.def.indexes[index + 1..].iter().all(|later| !later.unique)
 }

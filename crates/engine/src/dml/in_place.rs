@@ -29,7 +29,8 @@ pub fn change_in_place(context: &Arc<StatementContext>, write: &ShortWrite, para
     }
     // From now on nobody changes the tables.
     let tables = StatementTables::to_change(context);
-    if !write.is_of(tables.set()) {
+    // Foreign keys lead to other tables, whose locks may have to be waited for.
+    if !write.is_of(tables.set()) || tables.set().family(write.table()).is_some() {
         return Ok(InPlace::General);
     }
     let (is_general, too_many) = (Cell::new(false), Cell::new(false));

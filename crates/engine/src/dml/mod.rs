@@ -17,6 +17,7 @@
 //!   evaluation   expressions for one row                              evaluation.rs
 //!   subqueries   those of values, which no search computes            subqueries.rs
 //!   rules        what a table's definition says of a row             rules.rs
+//!   foreign_keys  parents that rows need, children that change with them  foreign_keys/
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
 //!   lost_parts   notes of what a column does not hold of a value     lost_parts.rs
 //!   attempts     once more, if a row was changed before it was locked  attempts.rs
@@ -31,6 +32,7 @@ mod create_select;
 mod delete;
 mod duplicate;
 mod evaluation;
+mod foreign_keys;
 mod generated;
 mod in_place;
 mod insert;
@@ -50,6 +52,7 @@ pub use convert::Conversion;
 pub use create_select::create_table_select;
 pub use delete::delete;
 pub use evaluation::Evaluation;
+pub use foreign_keys::missing_parent;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
 pub use load::{TakeRows, load_rows};

@@ -186,6 +186,11 @@ impl<'a> RowInsert<'a> {
         for _ in 0..ATTEMPTS_MAX {
             let (index, error) = match self.writer.insert(&row)? {
                 Written::Duplicate { index, error } => (index, error),
+                Written::Refused(error) => {
+                    self.conversion.tolerate(error)?;
+                    self.generated.restore(place, number);
+                    return Ok(());
+                }
                 Written::Yes | Written::Gone | Written::Stale => return self.inserted(number, &row),
             };
             let replaces = matches!(self.on_duplicate, OnDuplicate::Replace);

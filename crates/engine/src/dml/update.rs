@@ -230,7 +230,7 @@ impl UpdatedRows<'_> {
             }
             Written::Gone => {}
             Written::Stale => return Ok(ControlFlow::Break(())),
-            Written::Duplicate { error, .. } => self.conversion.tolerate(error)?,
+            Written::Duplicate { error, .. } | Written::Refused(error) => self.conversion.tolerate(error)?,
         }
         Ok(ControlFlow::Continue(()))
     }

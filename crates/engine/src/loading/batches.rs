@@ -1,6 +1,6 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
-use super::{RowSource, load_into, parse_name, target};
+use super::{RowSource, comes_checked, load_into, parse_name, target};
 use crate::{dml::load_rows, statement::StatementContext, tables::storage_error};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
@@ -17,7 +17,7 @@ pub fn load_batches(
 ) -> Result<u64> {
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
     let entry = target(context, &context.database.tables().current(), &name)?;
-    if context.transaction.is_open() || entry.def.has_row_expressions() {
+    if context.transaction.is_open() || comes_checked(context, &entry) {
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
         return load_rows(context, table, policy, &[], |take| {
             push_all(&entry.def, batches, &mut |batch| take(batch, &mut |_| ()))

@@ -1,6 +1,6 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
-use super::{RowSource, load_into, parse_name, statement, target};
+use super::{RowSource, comes_checked, load_into, parse_name, statement, target};
 use crate::{
     catalog::TableEntry,
     dml::{TakeRows, load_rows},
@@ -50,7 +50,7 @@ pub fn load_file(
     let kind = kind(file)?;
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
     let entry = target(context, &context.database.tables().current(), &name)?;
-    if context.transaction.is_open() || entry.def.has_row_expressions() {
+    if context.transaction.is_open() || comes_checked(context, &entry) {
         let _admitted = enter_to_build(context)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
         return load_rows(context, table, policy, &[], |take| read(context, kind, file, &entry, take))

@@ -1,6 +1,6 @@
 //! LOAD DATA [LOCAL] INFILE.
 
-use super::{RowSource, load_into, server_file, target};
+use super::{RowSource, comes_checked, load_into, server_file, target};
 use crate::{
     LocalFiles,
     accounts::Privilege,
@@ -78,7 +78,7 @@ fn comes_row_by_row(
     let is_given = |column| options.fields.contains(&FieldTarget::Column(column));
     let makes_numbers = entry.auto_increment_column().is_some_and(|column| !is_given(column));
     let has_unique = entry.def.indexes[1..].iter().any(|index| index.unique);
-    if entry.def.has_row_expressions() {
+    if comes_checked(context, entry) {
         return Ok(true);
     }
     if makes_numbers || has_unique && duplicates != DuplicatePolicy::Error {

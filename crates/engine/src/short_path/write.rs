@@ -84,11 +84,7 @@ impl ShortWrite {
     }
 
     pub fn target(&self) -> &ChangeTarget {
-        match &self.change {
-            ShortChange::Insert { bound, .. } => &bound.target,
-            ShortChange::Update { bound, .. } => &bound.targets[0],
-            ShortChange::Delete { bound, .. } => &bound.targets[0],
-        }
+        self.change.target()
     }
 
     /// The tables, and the views that they are read through, that the query of an INSERT reads.
@@ -136,6 +132,15 @@ pub trait GeneralSearch: FnOnce(&ChangeTarget, &Search, &Surroundings) -> Option
 impl<F: FnOnce(&ChangeTarget, &Search, &Surroundings) -> Option<Plan>> GeneralSearch for F {}
 
 impl ShortChange {
+    /// The table whose rows are changed.
+    pub fn target(&self) -> &ChangeTarget {
+        match self {
+            ShortChange::Insert { bound, .. } => &bound.target,
+            ShortChange::Update { bound, .. } => &bound.targets[0],
+            ShortChange::Delete { bound, .. } => &bound.targets[0],
+        }
+    }
+
     /// `None` for an UPDATE that does not take the short path. `general`: how the general path searches.
     pub fn of_update(bound: BoundUpdate, general: impl GeneralSearch) -> Option<ShortChange> {
         let [target] = bound.targets.as_slice() else { return None };

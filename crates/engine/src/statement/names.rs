@@ -29,6 +29,8 @@ pub struct StatementTables {
     pub(super) virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
     /// Stored tables and views that were looked up.
     used: Mutex<Vec<TableId>>,
+    /// Tables that foreign keys connect with those that are changed.
+    family: Mutex<Vec<TableId>>,
     /// True if a table that was looked up was not finished, so that there is one to look up now, or none.
     has_waited: AtomicBool,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
@@ -55,6 +57,7 @@ impl StatementTables {
             pool_share: OnceLock::new(),
             virtual_rows: Mutex::default(),
             used: Mutex::default(),
+            family: Mutex::default(),
             has_waited: AtomicBool::new(false),
             checks_select,
             locks_rows: AtomicBool::new(false),
@@ -82,6 +85,16 @@ impl StatementTables {
     /// The stored tables and the views that were looked up, those below views among them.
     pub fn used(&self) -> Vec<TableId> {
         self.used.lock().clone()
+    }
+
+    /// The tables that foreign keys connect with those that are changed, as far as they are locked.
+    pub(super) fn family(&self) -> Vec<TableId> {
+        self.family.lock().clone()
+    }
+
+    /// Notes such tables.
+    pub(super) fn note_family(&self, tables: impl Iterator<Item = TableId>) {
+        self.family.lock().extend(tables);
     }
 
     /// Notes that these tables and views were looked up, by whoever resolved the names of the same statement before.

@@ -203,6 +203,23 @@ impl StatementTables {
         Ok(self.are_current())
     }
 
+    /// Locks the tables that foreign keys connect with those whose rows the statement changes: those that are looked at
+    /// to be read, those that are changed with them to be written. Errors: as [`StatementContext::lock_table`], but not
+    /// those of LOCK TABLES, which has locked them, too (manual 13.3.6).
+    pub fn lock_families(&self, targets: impl IntoIterator<Item = TableId>) -> Result<()> {
+        let context = &self.context;
+        if !context.session.variables.settings().checks_foreign_keys {
+            return Ok(());
+        }
+        let reached = self.set.families().reached(targets);
+        for (table, is_changed) in &reached {
+            let of = if *is_changed { TableUse::Write } else { TableUse::Read };
+            context.with_patience(|patience| context.transaction.hold_table(*table, of, patience))?;
+        }
+        self.note_family(reached.into_keys());
+        Ok(())
+    }
+
     /// Notes that the statement uses these tables. A view has nothing that FLUSH TABLES would wait for.
     fn open(&self, used: &[TableId]) -> Result<()> {
         let (locks, owner) = (self.context.transaction.locks(), self.context.transaction.owner());
@@ -217,6 +234,7 @@ impl StatementTables {
     /// Returns true if what was looked up is still what it was then. For locked tables and views it stays so.
     pub fn are_current(&self) -> bool {
         let now = self.context.database.tables().current();
-        Arc::ptr_eq(&now, &self.set) || self.used().iter().all(|table| now.is_same(&self.set, *table))
+        let known = || self.used().into_iter().chain(self.family());
+        Arc::ptr_eq(&now, &self.set) || known().all(|table| now.is_same(&self.set, table))
     }
 }

@@ -4,6 +4,7 @@
 //!   Tables      the tables of a data directory                         mod.rs
 //!   publish     how they change                                        publish.rs
 //!   TableSet    one state: definitions with their handles              set.rs
+//!   Families    the foreign keys of one state, by table                families.rs
 //!   Handle      one table's files, opened at first use                 handle.rs
 //!   Content     statistics, in a file beside the clustered tree's      content.rs
 //!   fresh       statistics for as many rows as there are now            fresh.rs
@@ -20,6 +21,7 @@
 mod auto_increment;
 mod companions;
 mod content;
+mod families;
 mod fresh;
 mod handle;
 mod publish;
@@ -29,6 +31,7 @@ mod storage_error;
 
 pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
+pub use families::{Family, KeySide, Reference, leading_index};
 pub use fresh::data_and_index_bytes;
 use handle::Handle;
 pub use publish::{NewFiles, UnpublishedRows};

@@ -1,6 +1,12 @@
 //! One state of all tables: their definitions, each with its handle.
 
-use super::{Companions, auto_increment::AutoIncrement, content::Content, handle::Handle};
+use super::{
+    Companions,
+    auto_increment::AutoIncrement,
+    content::Content,
+    families::{Families, Family},
+    handle::Handle,
+};
 use crate::catalog::{Snapshot, TableEntry, is_view};
 use muster_algebra::TableId;
 use muster_storage::{FileId, Store, Table, TableStatistics};
@@ -12,6 +18,7 @@ use std::{collections::HashMap, sync::Arc};
 pub struct TableSet {
     pub definitions: Arc<Snapshot>,
     handles: HashMap<TableId, Arc<Handle>>,
+    families: Families,
 }
 
 impl TableSet {
@@ -37,7 +44,8 @@ impl TableSet {
             };
             (entry.def.id, handle)
         };
-        TableSet { handles: definitions.all_tables().map(handle).collect(), definitions }
+        let handles = definitions.all_tables().map(handle).collect();
+        TableSet { handles, families: Families::of(&definitions), definitions }
     }
 
     /// Marks files that `next` no longer has for deletion. Returns true if there are any.
@@ -67,7 +75,17 @@ impl TableSet {
         self.handles.get(&id).ok_or_else(|| SqlError::internal(format!("no table {}", id.0)))
     }
 
-    /// Returns true if a table is the same in both sets, its definition and its files, or a view.
+    /// The foreign keys of all tables.
+    pub fn families(&self) -> &Families {
+        &self.families
+    }
+
+    /// The foreign keys that a table takes part in; `None` if there are none.
+    pub fn family(&self, id: TableId) -> Option<&Arc<Family>> {
+        self.families.of_table(id)
+    }
+
+    /// Returns true if a table is the same in both sets, its definition, its foreign keys and its files, or a view.
     pub fn is_same(&self, other: &TableSet, id: TableId) -> bool {
         if is_view(id) {
             let view = |set: &TableSet| set.definitions.views().find(|view| view.id == id).map(Arc::as_ptr);
@@ -75,7 +93,8 @@ impl TableSet {
         }
         let entry = |set: &TableSet| set.handles.get(&id).map(Arc::as_ptr);
         let def = |set: &TableSet| set.definitions.tables().find(|t| t.def.id == id).map(|t| t.def.clone());
-        entry(self) == entry(other) && (Arc::ptr_eq(&self.definitions, &other.definitions) || def(self) == def(other))
+        let is_defined_so = || def(self) == def(other) && self.family(id) == other.family(id);
+        entry(self) == entry(other) && (Arc::ptr_eq(&self.definitions, &other.definitions) || is_defined_so())
     }
 
     /// The open table that has this clustered tree, if there is one.

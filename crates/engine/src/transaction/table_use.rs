@@ -25,6 +25,13 @@ impl SessionTransaction {
         }
     }
 
+    /// Locks a table as [`SessionTransaction::use_table`] does, also for a statement outside of a transaction that only
+    /// reads it. Errors 1205, 1213, 1317.
+    pub fn hold_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<()> {
+        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
+        self.locks.lock(self.owner, table, of, until, patience).map(drop)
+    }
+
     /// Locks a table as [`SessionTransaction::use_table`] does, if nobody has to be waited for. Returns whether it is
     /// locked.
     pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {

@@ -36,6 +36,8 @@ pub struct Settings {
     pub auto_increment: (u64, u64),
     /// The number that the next row gets, if `insert_id` says so.
     pub insert_id: Option<u64>,
+    /// `foreign_key_checks`.
+    pub checks_foreign_keys: bool,
     /// `optimizer_trace` has `enabled=on`.
     pub traces_optimizer: bool,
 }
@@ -71,6 +73,7 @@ impl Settings {
                 variables.unsigned("auto_increment_offset"),
             ),
             insert_id: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
+            checks_foreign_keys: variables.is_on("foreign_key_checks"),
             traces_optimizer: flags::is_on(&variables.text("optimizer_trace"), "enabled"),
         }
     }

@@ -86,6 +86,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
         collation: Collation::DEFAULT,
         comment: String::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     };
     Stored { table, store, def: Arc::new(def), io, _directory: directory }
 }

@@ -72,6 +72,7 @@ impl Tables {
             collation: Collation::DEFAULT,
             comment: String::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         change(&mut def);
         self.next += 1;

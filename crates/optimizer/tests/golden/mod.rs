@@ -171,6 +171,7 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
                 collation: Collation::DEFAULT,
                 comment: String::new(),
                 checks: Vec::new(),
+                foreign_keys: Vec::new(),
             });
             continue;
         }

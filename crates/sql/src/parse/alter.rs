@@ -4,6 +4,7 @@ use super::{
     column,
     cursor::Cursor,
     ddl::{check_constraint, constraint_name, index_definition, table_option},
+    foreign_key::{at_foreign_key, foreign_key},
 };
 use crate::{
     AlterAction, AlterAlgorithm, AlterLock, AlterMethod, AlterTable, CharsetConversion, ColumnPlace, ColumnSpec,
@@ -164,6 +165,12 @@ fn element(c: &mut Cursor, is_column: bool, actions: &mut Vec<AlterAction>) -> R
             actions.push(AlterAction::AddCheck(check_constraint(c, constraint.flatten(), None)?));
             return Ok(());
         }
+        if at_foreign_key(c) {
+            let key = foreign_key(c, constraint.flatten())?;
+            actions.push(AlterAction::AddIndex(key.index()));
+            actions.push(AlterAction::AddForeignKey(key));
+            return Ok(());
+        }
         if let Some(mut index) = index_definition(c)? {
             index.name = index.name.or(constraint.flatten());
             actions.push(AlterAction::AddIndex(index));
@@ -186,8 +193,8 @@ fn drop(c: &mut Cursor) -> Result<AlterAction> {
     if c.accept("PRIMARY KEY") {
         return Ok(AlterAction::DropPrimaryKey);
     }
-    if c.at("FOREIGN") && c.at_nth(1, "KEY") {
-        return Err(SqlError::unsupported("ALTER TABLE .. DROP FOREIGN KEY"));
+    if c.accept("FOREIGN KEY") {
+        return Ok(AlterAction::DropForeignKey(c.identifier()?));
     }
     if c.accept("CHECK") {
         return Ok(AlterAction::DropCheck(c.identifier()?));

@@ -3,6 +3,7 @@
 use super::{
     cursor::Cursor,
     ddl::{check_constraint, constraint_name, parenthesised_expression},
+    foreign_key::references,
 };
 use crate::{ColumnSpec, DefaultClause, DeprecatedPart, GeneratedSpec};
 use muster_types::{
@@ -66,10 +67,12 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
     {
         // Nothing to do with them here.
     } else {
-        for (word, what) in [("REFERENCES", "REFERENCES"), ("SRID", "spatial types")] {
-            if c.at(word) {
-                return Err(SqlError::unsupported(what));
-            }
+        if c.at("REFERENCES") {
+            // MySQL reads it there, and forgets it (manual 13.1.20.5).
+            return references(c).map(|_| true);
+        }
+        if c.at("SRID") {
+            return Err(SqlError::unsupported("spatial types"));
         }
         return Ok(false);
     }

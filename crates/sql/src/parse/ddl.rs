@@ -1,6 +1,10 @@
 //! CREATE, DROP, ALTER, RENAME.
 
-use super::{account, alter, column, cursor::Cursor};
+use super::{
+    account, alter, column,
+    cursor::Cursor,
+    foreign_key::{at_foreign_key, foreign_key},
+};
 use crate::{
     CheckSpec, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, DropIndex, IndexColumn,
     IndexKind, IndexSpec, ScalarExpr, Statement, TableOptions, ViewSecurity,
@@ -92,6 +96,7 @@ fn table(c: &mut Cursor) -> Result<Statement> {
         columns: Vec::new(),
         indexes: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         like: None,
     };
@@ -136,6 +141,12 @@ fn table_element(c: &mut Cursor, table: &mut CreateTable) -> Result<()> {
     let constraint = constraint_name(c)?;
     if c.at("CHECK") {
         table.checks.push(check_constraint(c, constraint.flatten(), None)?);
+        return Ok(());
+    }
+    if at_foreign_key(c) {
+        let key = foreign_key(c, constraint.flatten())?;
+        table.indexes.push(key.index());
+        table.foreign_keys.push(key);
         return Ok(());
     }
     match index_definition(c)? {
@@ -183,9 +194,6 @@ pub(super) fn parenthesised_expression(c: &mut Cursor) -> Result<ScalarExpr> {
 
 /// An index inside CREATE TABLE or behind ADD; `None` when a column follows.
 pub(super) fn index_definition(c: &mut Cursor) -> Result<Option<IndexSpec>> {
-    if c.at("FOREIGN") && c.at_nth(1, "KEY") {
-        return Err(SqlError::unsupported("FOREIGN KEY"));
-    }
     if (c.at("FULLTEXT") || c.at("SPATIAL")) && !c.word(1).is_empty() {
         return Err(SqlError::unsupported(format!("{} index", c.word(0))));
     }
@@ -207,7 +215,7 @@ pub(super) fn index_definition(c: &mut Cursor) -> Result<Option<IndexSpec>> {
     let IndexOptions { comment, invisible, is_typed } = index_options(c, is_typed)?;
     // The primary key is always PRIMARY.
     let name = if kind == IndexKind::Primary { None } else { name };
-    Ok(Some(IndexSpec { kind, name, columns, comment, invisible, is_typed }))
+    Ok(Some(IndexSpec { kind, name, columns, comment, invisible, is_typed, is_generated: false }))
 }
 
 /// `USING BTREE`; HASH becomes a B+tree too, as in InnoDB. Returns true if it is there.
@@ -360,7 +368,7 @@ fn create_index(c: &mut Cursor, kind: IndexKind) -> Result<Statement> {
     let method = alter::methods(c)?;
     Ok(Statement::CreateIndex(CreateIndex {
         table,
-        index: IndexSpec { kind, name, columns, comment, invisible, is_typed },
+        index: IndexSpec { kind, name, columns, comment, invisible, is_typed, is_generated: false },
         method,
     }))
 }

@@ -34,6 +34,7 @@ mod dml_tests;
 mod encoding;
 mod explicit_table;
 mod footprint;
+mod foreign_key;
 mod function_words;
 mod items;
 mod joins;

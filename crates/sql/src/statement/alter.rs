@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use super::{CheckSpec, ColumnSpec, DefaultClause, IndexSpec, TableName, TableOptions};
+use super::{CheckSpec, ColumnSpec, DefaultClause, ForeignKeySpec, IndexSpec, TableName, TableOptions};
 
 /// The place of a column that is added or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +55,11 @@ pub enum AlterAction {
         visible: bool,
     },
     AddCheck(CheckSpec),
+    /// Its index is an action of its own.
+    AddForeignKey(ForeignKeySpec),
+    DropForeignKey(String),
     DropCheck(String),
-    /// `DROP CONSTRAINT`: a check, a unique key or the primary key of the name.
+    /// `DROP CONSTRAINT`: a check, a foreign key, a unique key or the primary key of the name.
     DropConstraint(String),
     SetCheckEnforced {
         check: String,

@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::{AlterMethod, DeprecatedPart, Query, ScalarExpr, TableName};
-use muster_algebra::{CheckOption, ViewAlgorithm};
+use muster_algebra::{CheckOption, ReferentialAction, ViewAlgorithm};
 use muster_types::{FloatDigits, SqlType, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
@@ -40,6 +40,35 @@ pub struct CheckSpec {
     pub enforced: bool,
     /// The column in whose definition the constraint stands.
     pub column: Option<String>,
+}
+
+/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES table (columns) ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKeySpec {
+    pub name: Option<String>,
+    /// The name of the index that is made if none begins with the columns.
+    pub index_name: Option<String>,
+    pub columns: Vec<String>,
+    pub table: TableName,
+    pub referenced: Vec<String>,
+    pub on_delete: ReferentialAction,
+    pub on_update: ReferentialAction,
+}
+
+impl ForeignKeySpec {
+    /// The index that is made for it if no other one begins with its columns.
+    pub fn index(&self) -> IndexSpec {
+        let part = |name: &String| IndexColumn { name: name.clone(), expr: None, prefix: None, descending: false };
+        IndexSpec {
+            kind: IndexKind::Plain,
+            name: self.name.clone().or_else(|| self.index_name.clone()),
+            columns: self.columns.iter().map(part).collect(),
+            comment: String::new(),
+            invisible: false,
+            is_typed: false,
+            is_generated: true,
+        }
+    }
 }
 
 /// A column of CREATE TABLE.
@@ -108,6 +137,8 @@ pub struct IndexSpec {
     pub invisible: bool,
     /// True if the definition has USING.
     pub is_typed: bool,
+    /// True for the index of a foreign key, which goes for one that begins with its columns.
+    pub is_generated: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -131,6 +162,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnSpec>,
     pub indexes: Vec<IndexSpec>,
     pub checks: Vec<CheckSpec>,
+    /// Each has its index among `indexes`, too.
+    pub foreign_keys: Vec<ForeignKeySpec>,
     pub options: TableOptions,
     /// `CREATE TABLE a LIKE b`; then there are no columns.
     pub like: Option<TableName>,

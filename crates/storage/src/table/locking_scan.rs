@@ -80,6 +80,11 @@ impl LockedRow {
     pub fn values(&self) -> &[Value] {
         &self.stored
     }
+
+    /// The key of the row in the clustered tree, which no other row of the table has.
+    pub fn clustered_key(&self) -> &[u8] {
+        &self.key
+    }
 }
 
 /// What was found at the next place of a range.

@@ -259,6 +259,7 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
                 collation: Collation::SYSTEM,
                 comment: String::new(),
                 checks: Vec::new(),
+                foreign_keys: Vec::new(),
             })
         };
         let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));

@@ -1,12 +1,12 @@
-//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
+//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS.
 
 use super::{columns::escaped, optional, text, uint};
 use crate::{
     catalog::{Snapshot, TableEntry},
     statement::StatementContext,
-    tables::TableSet,
+    tables::{TableSet, leading_index},
 };
-use muster_algebra::{CheckConstraint, TableDef};
+use muster_algebra::{CheckConstraint, ForeignKey, IndexDef, TableDef};
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
@@ -84,6 +84,15 @@ pub(super) fn key_column_usage(snapshot: &Snapshot, context: &StatementContext) 
                 rows.push(row);
             }
         }
+        for key in &def.foreign_keys {
+            for (at, (column, referenced)) in key.columns.iter().zip(&key.referenced).enumerate() {
+                let place = uint(at as u64 + 1);
+                let names = [&*def.database, &key.name, "def", &def.database, &def.name, column];
+                let mut row: Vec<Value> = [text("def")].into_iter().chain(names.map(text)).collect();
+                row.extend([place.clone(), place, text(&key.database), text(&key.table), text(referenced)]);
+                rows.push(row);
+            }
+        }
     }
     rows
 }
@@ -103,6 +112,10 @@ pub(super) fn table_constraints(snapshot: &Snapshot, context: &StatementContext)
                 text("YES"),
             ]);
         }
+        for key in &def.foreign_keys {
+            let row = ["def", &def.database, &key.name, &def.database, &def.name, "FOREIGN KEY", "YES"];
+            rows.push(row.map(text).to_vec());
+        }
         for check in sorted_checks(def) {
             let row = [&*def.database, &check.name, &def.database, &def.name, "CHECK"];
             let enforced = if check.enforced { "YES" } else { "NO" };
@@ -110,4 +123,44 @@ pub(super) fn table_constraints(snapshot: &Snapshot, context: &StatementContext)
         }
     }
     rows
+}
+
+pub(super) fn referential_constraints(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for entry in visible(snapshot, context) {
+        let def = &entry.def;
+        for key in &def.foreign_keys {
+            let row = [
+                text("def"),
+                text(&def.database),
+                text(&key.name),
+                text("def"),
+                text(&key.database),
+                optional(referenced_index(snapshot, def, key), text),
+                text("NONE"),
+                text(key.on_update.name()),
+                text(key.on_delete.name()),
+                text(&def.name),
+                text(&key.table),
+            ];
+            rows.push(row.to_vec());
+        }
+    }
+    rows
+}
+
+/// The unique index of the parent that begins with the columns of a key; `None`: there is no such index, or no parent.
+/// The index of a child that is its own parent is not it.
+fn referenced_index<'s>(snapshot: &'s Snapshot, child: &TableDef, key: &ForeignKey) -> Option<&'s str> {
+    let parent = &snapshot.table(&key.database, &key.table).ok()?.def;
+    let columns_of = |names: &[String]| names.iter().map(|name| parent.column(name)).collect::<Option<Vec<usize>>>();
+    let columns = columns_of(&key.referenced)?;
+    let own = columns_of(&key.columns).filter(|_| parent.id == child.id);
+    let own = own.and_then(|own| leading_index(parent, &own));
+    let begins = |index: &IndexDef| {
+        index.parts.len() >= columns.len()
+            && index.parts.iter().zip(&columns).all(|(part, column)| part.column == *column && part.prefix.is_none())
+    };
+    let unique = parent.indexes.iter().enumerate().filter(|(at, index)| index.unique && Some(*at) != own);
+    unique.map(|(_, index)| index).find(|index| begins(index)).map(|index| &*index.name)
 }

@@ -59,6 +59,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "STATISTICS" => keys::statistics(tables, context)?,
         "KEY_COLUMN_USAGE" => keys::key_column_usage(definitions, context),
         "CHECK_CONSTRAINTS" => keys::check_constraints(definitions, context),
+        "REFERENTIAL_CONSTRAINTS" => keys::referential_constraints(definitions, context),
         "TABLE_CONSTRAINTS" => keys::table_constraints(definitions, context),
         "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,
         "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(definitions, context)?,
@@ -80,9 +81,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "GLOBAL_VARIABLES" => server::pairs(variables::shown(context, true)),
         "SESSION_VARIABLES" => server::pairs(variables::shown(context, false)),
         // What Muster does not have, clients still look for.
-        "EVENTS" | "PARAMETERS" | "PARTITIONS" | "PLUGINS" | "REFERENTIAL_CONSTRAINTS" | "ROUTINES" | "TRIGGERS" => {
-            Vec::new()
-        }
+        "EVENTS" | "PARAMETERS" | "PARTITIONS" | "PLUGINS" | "ROUTINES" | "TRIGGERS" => Vec::new(),
         other => return Err(SqlError::internal(format!("no rows for information_schema.{other}"))),
     };
     Ok(rows)

@@ -123,6 +123,7 @@ impl TestCatalog {
                 collation: Collation::DEFAULT,
                 comment: String::new(),
                 checks: Vec::new(),
+                foreign_keys: Vec::new(),
             };
             self.tables.insert((database.into(), create.name.name.clone()), Arc::new(table));
         }
