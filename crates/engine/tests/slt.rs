@@ -169,6 +169,7 @@ files! {
     collations
     collations_of_languages
     constraints
+    cost_tables
     counters
     create_table_select
     databases

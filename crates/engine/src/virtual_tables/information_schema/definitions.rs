@@ -212,6 +212,10 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
 
 #[rustfmt::skip]
 const MYSQL_TABLES: &[(&str, Columns)] = &[
+    ("engine_cost", &[
+        ("engine_name", Name), ("device_type", Int), ("cost_name", Exact(64)), ("cost_value?", Double),
+        ("last_update?", DateTime), ("comment?", Exact(1024)), ("default_value", Double),
+    ]),
     ("innodb_index_stats", &[
         ("database_name", Name), ("table_name", Exact(199)), ("index_name", Name), ("last_update", DateTime),
         ("stat_name", Name), ("stat_value", UBig), ("sample_size?", UBig), ("stat_description", Exact(1024)),
@@ -219,6 +223,10 @@ const MYSQL_TABLES: &[(&str, Columns)] = &[
     ("innodb_table_stats", &[
         ("database_name", Name), ("table_name", Exact(199)), ("last_update", DateTime), ("n_rows", UBig),
         ("clustered_index_size", UBig), ("sum_of_other_index_sizes", UBig),
+    ]),
+    ("server_cost", &[
+        ("cost_name", Exact(64)), ("cost_value?", Double), ("last_update?", DateTime), ("comment?", Exact(1024)),
+        ("default_value", Double),
     ]),
 ];
 

@@ -8,12 +8,14 @@
 //!   keys          STATISTICS, KEY_COLUMN_USAGE, ..        keys.rs
 //!   buffer_pool   INNODB_BUFFER_..                        buffer_pool.rs
 //!   statistics    COLUMN_STATISTICS, mysql.innodb_..      statistics.rs
+//!   costs         mysql.server_cost, mysql.engine_cost   costs.rs
 //!   transactions  INNODB_TRX, INNODB_METRICS              transactions.rs
 //!   server        COLLATIONS, PROCESSLIST, variables, ..  server.rs
 //! ```
 
 mod buffer_pool;
 mod columns;
+mod costs;
 mod definitions;
 mod keys;
 mod objects;
@@ -54,6 +56,8 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "VIEWS" => objects::views(definitions, context),
         "COLUMNS" => columns::columns(definitions, context),
         "COLUMN_STATISTICS" => statistics::column_statistics(tables, context)?,
+        "server_cost" => costs::server_cost(),
+        "engine_cost" => costs::engine_cost(),
         "innodb_table_stats" => statistics::innodb_table_stats(tables, context)?,
         "innodb_index_stats" => statistics::innodb_index_stats(tables, context)?,
         "STATISTICS" => keys::statistics(tables, context)?,
