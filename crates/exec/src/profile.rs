@@ -16,8 +16,8 @@ use std::{
     },
 };
 
-/// The measurements of a run, and the operators of the statement itself, which have metrics of their own. Operators hold
-/// the measurements, and never the profile: it holds them.
+/// The measurements of a run, and the operators of the statement itself, which have metrics of their own. Operators
+/// hold the measurements, and never the profile: it holds them.
 pub struct Profile {
     nodes: Arc<NodeProfiles>,
     operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
