@@ -178,6 +178,13 @@ pub struct IndexDef {
     pub invisible: bool,
 }
 
+impl IndexDef {
+    /// The clustered index of a table without a primary key.
+    pub fn hidden(id: u32) -> IndexDef {
+        IndexDef { id, name: "PRIMARY".into(), parts: Vec::new(), unique: true, invisible: false }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDef {
     pub id: TableId,

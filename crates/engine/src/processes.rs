@@ -314,17 +314,9 @@ impl SessionShared {
         Some(Arc::clone(shown.get_or_insert_with(|| cut(text, STATEMENT_SHOWN_BYTES).into())))
     }
 
-    /// Shows the plan of the statement that runs to other sessions, until the statement ends. Without a statement
-    /// nobody would take it away, and it holds the database.
+    /// Shows the plan of the statement that runs to other sessions, until the statement ends.
     pub fn set_running(&self, plan: RunningPlan) {
-        let mut activity = self.activity.lock();
-        activity.running = activity.statement.is_some().then(|| Arc::new(plan));
-    }
-
-    /// The session is over, whatever its last statement did.
-    pub fn leave(&self) {
-        let running = self.activity.lock().running.take();
-        drop(running);
+        self.activity.lock().running = Some(Arc::new(plan));
     }
 
     /// The plan of the statement that runs.

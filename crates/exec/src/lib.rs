@@ -35,7 +35,7 @@ pub use ops::{
     compact::{compact, used_bytes},
     shared::SharedRows,
 };
-pub use profile::Profile;
+pub use profile::{NodeProfiles, Profile};
 pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
@@ -169,19 +169,28 @@ pub struct ExecContext {
     pub shared: Arc<SharedRows>,
     /// Degree of parallelism.
     pub threads: usize,
-    /// Measures every node (EXPLAIN ANALYZE).
-    pub profile: Option<Arc<Profile>>,
+    /// Measurements of every node, if the query is measured ([`execute_measured`]).
+    pub node_profiles: Option<Arc<NodeProfiles>>,
 }
 
 /// Starts a query. Must be called, and its stream polled, inside a tokio runtime.
 pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
-    let limit = context.runtime.memory_bytes();
     let plan = bind::with_parameters(plan, &context.parameters)?;
-    let profile = context.profile.as_ref().map(|profile| profile.of_operators());
-    let lowered = lower::lower(&plan, columns, &ExecContext { profile, ..context.clone() })?;
-    if let Some(profile) = &context.profile {
-        profile.keep(&lowered.operators);
-    }
+    let lowered = lower::lower(&plan, columns, context)?;
+    run(lowered, context)
+}
+
+/// As [`execute`], and measures every node into the profile.
+pub fn execute_measured(plan: &Plan, columns: &Columns, context: &ExecContext, profile: &Profile) -> Result<RowStream> {
+    let plan = bind::with_parameters(plan, &context.parameters)?;
+    let context = ExecContext { node_profiles: Some(profile.nodes().clone()), ..context.clone() };
+    let lowered = lower::lower(&plan, columns, &context)?;
+    profile.keep(&lowered.operators);
+    run(lowered, &context)
+}
+
+fn run(lowered: lower::Lowered, context: &ExecContext) -> Result<RowStream> {
+    let limit = context.runtime.memory_bytes();
     let task = context.runtime.task_context(lowered.config);
     let rows = lowered.operators.execute(0, task).map_err(|e| error::to_sql(&e, limit))?;
     let rows = rows.map(move |batch| batch.map_err(|e| error::to_sql(&e, limit)));

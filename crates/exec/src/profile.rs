@@ -16,15 +16,18 @@ use std::{
     },
 };
 
-/// Measurements of one run, filled in as it goes on.
+/// The measurements of a run, and the operators of the statement itself, which have metrics of their own. Operators
+/// hold the measurements, and never the profile: it holds them.
 pub struct Profile {
+    nodes: Arc<NodeProfiles>,
+    operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
+}
+
+/// Measurements of the nodes in one run of a statement and its subqueries, filled in as it goes on.
+pub struct NodeProfiles {
     /// The session's counters.
     counters: Arc<QueryCounters>,
-    nodes: Arc<Mutex<HashMap<NodeId, Arc<NodeProfile>>>>,
-    /// The operators of the statement itself, without those of subqueries that run by themselves. They hold a profile
-    /// without operators ([`Profile::of_operators`]), or they would hold themselves.
-    operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
-    keeps_operators: bool,
+    nodes: Mutex<HashMap<NodeId, Arc<NodeProfile>>>,
 }
 
 /// The counts of one node over all its runs.
@@ -38,18 +41,7 @@ pub struct NodeProfile {
     pub(crate) counters: Arc<QueryCounters>,
 }
 
-impl Profile {
-    /// `counters`: of the session, which count as well.
-    pub fn new(counters: Arc<QueryCounters>) -> Arc<Profile> {
-        Arc::new(Profile { counters, nodes: Arc::default(), operators: Mutex::default(), keeps_operators: true })
-    }
-
-    /// What the operators fill in, of the statement and of its subqueries: the same counts, and no operators.
-    pub(crate) fn of_operators(&self) -> Arc<Profile> {
-        let (counters, nodes) = (self.counters.clone(), self.nodes.clone());
-        Arc::new(Profile { counters, nodes, operators: Mutex::default(), keeps_operators: false })
-    }
-
+impl NodeProfiles {
     pub(crate) fn node(&self, id: NodeId) -> Arc<NodeProfile> {
         let new = || {
             Arc::new(NodeProfile {
@@ -64,16 +56,30 @@ impl Profile {
         self.nodes.lock().entry(id).or_insert_with(new).clone()
     }
 
+    fn get(&self, id: NodeId) -> Option<Arc<NodeProfile>> {
+        self.nodes.lock().get(&id).cloned()
+    }
+}
+
+impl Profile {
+    /// `counters`: of the session, which count as well.
+    pub fn new(counters: Arc<QueryCounters>) -> Arc<Profile> {
+        let nodes = Arc::new(NodeProfiles { counters, nodes: Mutex::default() });
+        Arc::new(Profile { nodes, operators: Mutex::default() })
+    }
+
+    pub(crate) fn nodes(&self) -> &Arc<NodeProfiles> {
+        &self.nodes
+    }
+
     /// Keeps the operators of the statement, whose metrics are asked for later.
     pub(crate) fn keep(&self, operators: &Arc<dyn ExecutionPlan>) {
-        if self.keeps_operators {
-            *self.operators.lock() = Some(operators.clone());
-        }
+        *self.operators.lock() = Some(operators.clone());
     }
 
     /// The counts of a node of the plan; all zero if it never ran.
     pub fn of(&self, id: NodeId) -> Actual {
-        let Some(node) = self.nodes.lock().get(&id).cloned() else { return Actual::default() };
+        let Some(node) = self.nodes.get(id) else { return Actual::default() };
         let loops = node.loops.load(Relaxed);
         let per_loop_ms = |sum: &AtomicU64| sum.load(Relaxed) as f64 / 1e6 / loops.max(1) as f64;
         let counters = node.counters.storage();

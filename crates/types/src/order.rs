@@ -2,6 +2,7 @@
 
 use crate::{
     SqlType, Value,
+    cast::to_double,
     temporal::{Days, EpochMicros, MICROS_PER_DAY},
 };
 use std::{borrow::Cow, cmp::Ordering};
@@ -37,16 +38,11 @@ pub fn compare(a: &Value, b: &Value, ty: SqlType) -> Option<Ordering> {
 /// text and byte strings.
 pub fn number(value: &Value) -> Option<f64> {
     Some(match value {
-        Value::Bool(b) => *b as u8 as f64,
-        Value::Int(i) => *i as f64,
-        Value::UInt(u) => *u as f64,
-        Value::Decimal(d) => d.to_f64(),
-        Value::Float(x) => *x as f64,
-        Value::Double(x) => *x,
         Value::Date(d) => f64::from(Days::of_code(*d).0) * MICROS_PER_DAY as f64,
         Value::DateTime(t) => EpochMicros::of_datetime(*t).0 as f64,
         Value::Time(t) => *t as f64,
         Value::Null | Value::Text(_) | Value::Bytes(_) => return None,
+        number => to_double(number).0,
     })
 }
 

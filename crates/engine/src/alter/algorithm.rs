@@ -15,7 +15,7 @@ pub enum Algorithm {
     Copy,
 }
 
-/// What a part of a change needs.
+/// The algorithm and the lock that a part of a change needs at least.
 #[derive(Clone, Copy)]
 struct Need {
     algorithm: Algorithm,
@@ -48,7 +48,7 @@ impl Need {
         ..Need::INSTANT
     };
 
-    /// What both need together.
+    /// The least that serves both needs.
     fn and(self, other: Need) -> Need {
         Need {
             algorithm: self.algorithm.max(other.algorithm),
@@ -131,7 +131,7 @@ fn check(need: Need, method: AlterMethod) -> Result<()> {
     Ok(())
 }
 
-/// What each part of the change needs.
+/// The need of each part of the change.
 fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) -> Vec<Need> {
     let before = &entry.def;
     let mut needs: Vec<Need> = actions.iter().map(of_action).collect();

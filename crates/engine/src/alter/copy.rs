@@ -21,11 +21,11 @@ use muster_sql::{
     bind::{BoundRow, bind_row},
 };
 use muster_storage::{
-    Counters, DuplicatePolicy, Fetch, IndexSchema, LoadProgress, LoadedFiles, ReadView, Scan, ScanRequest, Steering,
-    StorageError, Table, TableLoader, TableStatistics, array_of, arrow_type, load, value_at,
+    DuplicatePolicy, IndexSchema, LoadProgress, LoadedFiles, ReadView, Scan, ScanRequest, StorageError, Table,
+    TableLoader, TableStatistics, array_of, arrow_type, load, value_at,
 };
 use muster_types::{
-    ErrorCode, KeyPart, KeyRange, Result, SqlError, SqlType, TextKind, Value,
+    ErrorCode, KeyPart, Result, SqlError, SqlType, TextKind, Value,
     store::{StoredType, implicit_default, store},
     time_zone::TimeZone,
 };
@@ -102,24 +102,9 @@ fn each_batch(
         Some(sorted) => (sorted.table.clone(), entry.def.indexes.len()),
         None => (source, 0),
     };
-    let request = ScanRequest {
-        view: ReadView::latest(),
-        index,
-        ranges: vec![KeyRange::all()],
-        columns: (0..entry.def.columns.len()).collect(),
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: true,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: BATCH_ROWS,
-        counters: Arc::new(Counters::default()),
-    };
+    let columns = (0..entry.def.columns.len()).collect();
+    let all = ScanRequest::all(ReadView::latest(), index, columns, Arc::default());
+    let request = ScanRequest { ordered: true, batch_rows: BATCH_ROWS, ..all };
     let mut cursor = Scan::new(source, request)?.cursor();
     while let Some(batch) = cursor.next_batch()? {
         context.check_interrupt()?;

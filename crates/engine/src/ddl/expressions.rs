@@ -118,21 +118,37 @@ fn variables_in_default(column: &str) -> SqlError {
     SqlError::new(ErrorCode::DefaultVariables, message)
 }
 
+/// The errors of an expression that has something it must not have.
+struct Refusals<'t> {
+    /// The message up to the words "disallowed function".
+    subject: &'t str,
+    function: ErrorCode,
+    subquery: ErrorCode,
+    variable: SqlError,
+}
+
+/// Refuses functions, subqueries and variables in an expression. `is_default`: it is the default of a column.
+fn refuse_disallowed(text: &str, is_default: bool, refusals: Refusals) -> Result<()> {
+    let subject = refusals.subject;
+    Err(match disallowed(text, is_default) {
+        None => return Ok(()),
+        Some(Disallowed::Function(function)) => {
+            SqlError::new(refusals.function, format!("{subject} disallowed function: {function}."))
+        }
+        Some(Disallowed::Subquery) => SqlError::new(refusals.subquery, format!("{subject} disallowed function.")),
+        Some(Disallowed::Variable) => refusals.variable,
+    })
+}
+
 fn check_generated(def: &TableDef, at: usize, text: &str) -> Result<()> {
     let name = &def.columns[at].name;
-    match disallowed(text, false) {
-        Some(Disallowed::Function(function)) => {
-            let message =
-                format!("Expression of generated column '{name}' contains a disallowed function: {function}.");
-            return Err(SqlError::new(ErrorCode::FunctionNotAllowedNamed, message));
-        }
-        Some(Disallowed::Subquery) => {
-            let message = format!("Expression of generated column '{name}' contains a disallowed function.");
-            return Err(SqlError::new(ErrorCode::GeneratedFunctionNotAllowed, message));
-        }
-        Some(Disallowed::Variable) => return Err(variables_in_default(name)),
-        None => {}
-    }
+    let refusals = Refusals {
+        subject: &format!("Expression of generated column '{name}' contains a"),
+        function: ErrorCode::FunctionNotAllowedNamed,
+        subquery: ErrorCode::GeneratedFunctionNotAllowed,
+        variable: variables_in_default(name),
+    };
+    refuse_disallowed(text, false, refusals)?;
     for named in named_columns(text) {
         let Some((position, column)) = column_of(def, &named) else {
             return Err(SqlError::unknown_column(named, "generated column function"));
@@ -151,19 +167,13 @@ fn check_generated(def: &TableDef, at: usize, text: &str) -> Result<()> {
 
 fn check_default(def: &TableDef, at: usize, text: &str) -> Result<()> {
     let name = &def.columns[at].name;
-    match disallowed(text, true) {
-        Some(Disallowed::Function(function)) => {
-            let message =
-                format!("Default value expression of column '{name}' contains a disallowed function: {function}.");
-            return Err(SqlError::new(ErrorCode::DefaultFunctionNotAllowed, message));
-        }
-        Some(Disallowed::Subquery) => {
-            let message = format!("Default value expression of column '{name}' contains a disallowed function.");
-            return Err(SqlError::new(ErrorCode::DefaultFunctionNotAllowed, message));
-        }
-        Some(Disallowed::Variable) => return Err(variables_in_default(name)),
-        None => {}
-    }
+    let refusals = Refusals {
+        subject: &format!("Default value expression of column '{name}' contains a"),
+        function: ErrorCode::DefaultFunctionNotAllowed,
+        subquery: ErrorCode::DefaultFunctionNotAllowed,
+        variable: variables_in_default(name),
+    };
+    refuse_disallowed(text, true, refusals)?;
     for named in named_columns(text) {
         let Some((position, column)) = column_of(def, &named) else {
             return Err(SqlError::unknown_column(named, "default value expression"));
@@ -187,23 +197,14 @@ fn check_default(def: &TableDef, at: usize, text: &str) -> Result<()> {
 
 fn check_constraint(def: &TableDef, constraint: &CheckConstraint, is_new: bool) -> Result<()> {
     let name = &constraint.name;
-    match disallowed(&constraint.expr, false) {
-        Some(Disallowed::Function(function)) => {
-            let message =
-                format!("An expression of a check constraint '{name}' contains disallowed function: {function}.");
-            return Err(SqlError::new(ErrorCode::CheckFunctionNotAllowedNamed, message));
-        }
-        Some(Disallowed::Subquery) => {
-            let message = format!("An expression of a check constraint '{name}' contains disallowed function.");
-            return Err(SqlError::new(ErrorCode::CheckFunctionNotAllowed, message));
-        }
-        Some(Disallowed::Variable) => {
-            let message =
-                format!("An expression of a check constraint '{name}' cannot refer to a user or system variable.");
-            return Err(SqlError::new(ErrorCode::CheckVariables, message));
-        }
-        None => {}
-    }
+    let variables = format!("An expression of a check constraint '{name}' cannot refer to a user or system variable.");
+    let refusals = Refusals {
+        subject: &format!("An expression of a check constraint '{name}' contains"),
+        function: ErrorCode::CheckFunctionNotAllowedNamed,
+        subquery: ErrorCode::CheckFunctionNotAllowed,
+        variable: SqlError::new(ErrorCode::CheckVariables, variables),
+    };
+    refuse_disallowed(&constraint.expr, false, refusals)?;
     for named in named_columns(&constraint.expr) {
         let Some((_, column)) = column_of(def, &named) else {
             if !is_new {

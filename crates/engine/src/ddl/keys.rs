@@ -62,17 +62,12 @@ impl Keys {
     /// Rows in the order of a hidden number.
     pub fn none() -> Keys {
         Keys {
-            indexes: vec![Keys::hidden(0)],
+            indexes: vec![IndexDef::hidden(0)],
             comments: BTreeMap::new(),
             typed: BTreeSet::new(),
             generated: BTreeSet::new(),
             next_id: 1,
         }
-    }
-
-    /// The clustered index of a table without a primary key.
-    pub fn hidden(id: u32) -> IndexDef {
-        IndexDef { id, name: PRIMARY.into(), parts: Vec::new(), unique: true, invisible: false }
     }
 
     /// Adds a key to a table, and the columns that its expressions take. `asks_null`: true if the definition of a

@@ -6,8 +6,8 @@ use crate::{
     statement::{Done, StatementContext},
 };
 use muster_sql::TableName;
-use muster_storage::{Counters, Fetch, Scan, ScanRequest, Steering, value_at};
-use muster_types::{ErrorCode, KeyRange, Result, SqlType, Value};
+use muster_storage::{Scan, ScanRequest, value_at};
+use muster_types::{ErrorCode, Result, SqlType, Value};
 use std::sync::Arc;
 
 /// The rows of a statement that maintains tables: the table, the operation, and kinds and texts of messages.
@@ -67,24 +67,7 @@ fn checksum(context: &StatementContext, database: &str, name: &str) -> Result<i6
     let tables = context.database.tables().current();
     let def = tables.definitions.table(database, name)?.def.clone();
     let table = tables.storage(def.id, context.database.tables().store())?;
-    let request = ScanRequest {
-        view: context.read_view(),
-        index: 0,
-        ranges: vec![KeyRange::all()],
-        columns: (0..def.columns.len()).collect(),
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: false,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: 4096,
-        counters: Arc::new(Counters::default()),
-    };
+    let request = ScanRequest::all(context.read_view(), 0, (0..def.columns.len()).collect(), Arc::default());
     let mut cursor = Scan::new(table, request)?.cursor();
     let mut sum = 0u32;
     while let Some(batch) = cursor.next_batch()? {

@@ -12,8 +12,8 @@ use crate::{
 use muster_algebra::TableId;
 use muster_exec::counters::OperatorCounter;
 use muster_storage::{
-    Counters, Fetch, LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, Scan, ScanRequest, Steering,
-    StorageError, Table, Transaction, mutex::Mutex, value_at,
+    Counters, LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, Scan, ScanRequest, StorageError, Table,
+    Transaction, mutex::Mutex, value_at,
 };
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
@@ -125,24 +125,10 @@ impl<'a> Writer<'a> {
         let (table, def) = (&self.target.storage, &self.target.entry.def);
         *self.seen.lock() = Some(self.context.read_newest());
         let values = def.indexes[index].parts.iter().map(|part| row[part.column].clone()).collect();
-        let request = ScanRequest {
-            view: self.context.read_view(),
-            index,
-            ranges: vec![KeyRange::prefix(values)],
-            columns: (0..def.columns.len()).chain((!def.has_primary_key()).then_some(def.columns.len())).collect(),
-            coded: Vec::new(),
-            steering: Steering::default(),
-            distinct_prefix: None,
-            index_filter: None,
-            filter: None,
-            fetch: Fetch::EntryOrder,
-            ordered: true,
-            reverse: false,
-            limit: Some(1),
-            until: None,
-            batch_rows: 1,
-            counters: Arc::clone(self.counters()),
-        };
+        let columns = (0..def.columns.len()).chain((!def.has_primary_key()).then_some(def.columns.len())).collect();
+        let all = ScanRequest::all(self.context.read_view(), index, columns, Arc::clone(self.counters()));
+        let ranges = vec![KeyRange::prefix(values)];
+        let request = ScanRequest { ranges, ordered: true, limit: Some(1), batch_rows: 1, ..all };
         let Some(batch) = Scan::new(Arc::clone(table), request)?.cursor().next_batch()? else { return Ok(None) };
         let mut row = batch.columns().iter().map(|array| value_at(array, 0)).collect::<Result<Vec<_>>>()?;
         let key = match def.has_primary_key() {

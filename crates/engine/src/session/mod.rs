@@ -339,6 +339,5 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.database.user_locks().release_all(self.process.id);
         self.database.sessions().remove(self.process.id);
-        self.process.leave();
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 use arrow_array::RecordBatch;
 use futures::{StreamExt, future, stream};
 use muster_algebra::{Columns, Plan};
-use muster_exec::ExecContext;
+use muster_exec::{ExecContext, Profile};
 use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
@@ -37,12 +37,17 @@ pub struct Computation {
     pub plan: Arc<Plan>,
     pub columns: Arc<Columns>,
     pub exec: ExecContext,
+    /// Measurements of every operator go there.
+    pub profile: Option<Arc<Profile>>,
 }
 
 impl Computation {
     fn start(&self) -> Result<RowStream> {
         let exec = ExecContext { shared: Arc::default(), ..self.exec.clone() };
-        muster_exec::execute(&self.plan, &self.columns, &exec)
+        match &self.profile {
+            Some(profile) => muster_exec::execute_measured(&self.plan, &self.columns, &exec, profile),
+            None => muster_exec::execute(&self.plan, &self.columns, &exec),
+        }
     }
 
     /// As [`Computation::start`], with a refusal of memory among the rows rather than before them.

@@ -2,15 +2,10 @@
 
 use super::{StatementContext, StatementTables};
 use crate::{user_locks::CallsOfSession, variables::Variables};
-use muster_exec::{Buffers, ExecContext, Profile};
+use muster_exec::{Buffers, ExecContext};
 use std::sync::Arc;
 
-/// `profile`: measurements of every operator go there.
-pub fn exec_context(
-    context: &StatementContext,
-    tables: Arc<StatementTables>,
-    profile: Option<Arc<Profile>>,
-) -> ExecContext {
+pub fn exec_context(context: &StatementContext, tables: Arc<StatementTables>) -> ExecContext {
     let variables = &context.session.variables;
     ExecContext {
         runtime: context.database.runtime().clone(),
@@ -33,7 +28,7 @@ pub fn exec_context(
         },
         parameters: Arc::default(),
         threads: context.database.options().threads,
-        profile,
+        node_profiles: None,
     }
 }
 

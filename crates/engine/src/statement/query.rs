@@ -238,8 +238,8 @@ pub fn run(
         statistics: tables.clone(),
         profile: profile.clone(),
     });
-    let exec = execution::exec_context(context, tables, profile);
-    let stream = admitted::rows(context, Computation { plan, columns, exec }, deadline)?;
+    let exec = execution::exec_context(context, tables);
+    let stream = admitted::rows(context, Computation { plan, columns, exec, profile }, deadline)?;
     let stream = match identity {
         true => stream,
         false => stream.map(move |batch| project(&batch?, &positions)).boxed(),

@@ -8,10 +8,9 @@
 use super::Companions;
 use crate::persist::{self, ChangeError};
 use muster_storage::{
-    Counters, Fetch, FileId, ReadView, Scan, ScanRequest, Steering, Table, TableStatistics, file::Companion,
-    mutex::Mutex, value_at,
+    FileId, ReadView, Scan, ScanRequest, Table, TableStatistics, file::Companion, mutex::Mutex, value_at,
 };
-use muster_types::{KeyRange, Result, SqlError, Value};
+use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTAUTO", version: 1 };
@@ -191,24 +190,8 @@ pub fn largest_value(table: Arc<Table>, column: usize) -> Result<Option<Value>> 
     }) else {
         return Ok(None);
     };
-    let request = ScanRequest {
-        view: ReadView::latest(),
-        index,
-        ranges: vec![KeyRange::all()],
-        columns: vec![column],
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: true,
-        reverse: !descending,
-        limit: Some(1),
-        until: None,
-        batch_rows: 1,
-        counters: Arc::new(Counters::default()),
-    };
+    let all = ScanRequest::all(ReadView::latest(), index, vec![column], Arc::default());
+    let request = ScanRequest { ordered: true, reverse: !descending, limit: Some(1), batch_rows: 1, ..all };
     let batch = Scan::new(table, request)?.cursor().next_batch()?;
     batch.map(|batch| value_at(batch.column(0), 0)).transpose()
 }

@@ -82,8 +82,8 @@ impl Seen {
 
     /// Returns true if the short path has done as the general one. A plan that was made for other values may read in
     /// another way, or join in another order, and meet other locks; or one of them sees from the values that no row can
-    /// be meant. `after`: the general path's once more, since purge may have taken entries away between them.
-    fn is_as(&self, general: &Seen, after: &Seen, joins: bool) -> bool {
+    /// be meant.
+    fn is_as(&self, general: &Seen, joins: bool) -> bool {
         let is_refused = |seen: &Seen| matches!(seen.answer, Err(ErrorCode::LockNowait));
         let has_read_alike = !joins && self.accesses() == general.accesses();
         if self.answer != general.answer {
@@ -91,8 +91,7 @@ impl Seen {
             let is_unknown = !has_read_alike || self.locks.is_empty();
             return is_unknown && (is_refused(self) || is_refused(general));
         }
-        let lies_between = after.locks.is_subset(&self.locks) && self.locks.is_subset(&general.locks);
-        !has_read_alike || self.locks == general.locks || lies_between
+        !has_read_alike || self.locks == general.locks
     }
 }
 
@@ -109,6 +108,9 @@ async fn beside_writers(seed: u64, rounds: usize, level: &str) -> (usize, usize)
         writers.push(writer);
     }
     let mut readers = readers(&database, level).await;
+    // A view of the beginning keeps purge from taking entries away between the two paths, which would lock others then.
+    let mut keeper = session(&database, "root");
+    execute(&mut keeper, "START TRANSACTION WITH CONSISTENT SNAPSHOT").await;
     let (mut refused, mut locked) = (0, 0);
     for round in 0..rounds {
         // A view that gets old, or a new one for each statement.
@@ -129,7 +131,7 @@ async fn beside_writers(seed: u64, rounds: usize, level: &str) -> (usize, usize)
             let takes_locks = sql.contains(" FOR ") || level == "SERIALIZABLE";
             let mut outcomes = Vec::new();
             // The first time on each makes the plan; locks of one reader are not in the other's way.
-            for reader in [0, 0, 1, 1, 0] {
+            for reader in [0, 0, 1, 1] {
                 let reader = &mut readers[reader];
                 if takes_locks {
                     execute(reader, "ROLLBACK").await;
@@ -141,12 +143,12 @@ async fn beside_writers(seed: u64, rounds: usize, level: &str) -> (usize, usize)
                     execute(reader, "BEGIN").await;
                 }
             }
-            let (general, after) = (&outcomes[0], &outcomes[4]);
+            let general = &outcomes[0];
             refused += usize::from(general.answer.is_err());
             locked += usize::from(!joins && !general.locks.is_empty() && general.accesses() == outcomes[2].accesses());
             for (i, seen) in outcomes.iter().enumerate().skip(1) {
                 assert!(
-                    seen.is_as(general, after, joins),
+                    seen.is_as(general, joins),
                     "{sql}, round {round} of seed {seed}, {level}, outcome {i}\n{:?}\n{:?}\n{:?}\n{:?}",
                     seen.answer.as_ref().map(|(_, rows)| rows),
                     general.answer.as_ref().map(|(_, rows)| rows),

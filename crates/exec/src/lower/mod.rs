@@ -220,8 +220,8 @@ impl Lowerer<'_> {
             return Err(SqlError::internal(format!("node {id} has {partitions} partitions instead of {planned}")));
         }
         let node = if cfg!(debug_assertions) { self.checked_order(plan, node)? } else { node };
-        Ok(match &self.context.profile {
-            Some(profile) => Node { exec: Arc::new(MeasureExec::new(node.exec, profile.node(plan.id))), ..node },
+        Ok(match &self.context.node_profiles {
+            Some(profiles) => Node { exec: Arc::new(MeasureExec::new(node.exec, profiles.node(plan.id))), ..node },
             None => node,
         })
     }
@@ -240,8 +240,8 @@ impl Lowerer<'_> {
 
     /// The counters of a node of the plan.
     pub fn counters(&self, plan: &Plan) -> Arc<QueryCounters> {
-        match &self.context.profile {
-            Some(profile) => profile.node(plan.id).counters.clone(),
+        match &self.context.node_profiles {
+            Some(profiles) => profiles.node(plan.id).counters.clone(),
             None => self.context.counters.clone(),
         }
     }

@@ -232,9 +232,8 @@ fn rows_without_partners_do_not_spill() {
         };
         let join = plan(op, vec![a[2]]);
         let profile = crate::Profile::new(q.counters.clone());
-        let context = ExecContext { profile: Some(profile.clone()), ..q.context() };
         let (planned, columns) = q.finished(&join);
-        let rows = q.try_run_as_planned(&planned, &columns, context).unwrap();
+        let rows = q.try_run_measured(&planned, &columns, &profile).unwrap();
         let partners = partners(&left, &right, false).filter(|(_, found)| !found.is_empty()).count();
         let want = match kind {
             JoinKind::Left => left.len(),

@@ -11,7 +11,8 @@ mod scans;
 mod subplans;
 
 use crate::{
-    Buffers, ExecContext, QueryCounters, Runtime, SessionCalls, TableSource, Warnings, arrow_value::value_at, execute,
+    Buffers, ExecContext, Profile, QueryCounters, RowStream, Runtime, SessionCalls, TableSource, Warnings,
+    arrow_value::value_at, execute, execute_measured,
 };
 use futures::TryStreamExt;
 use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
@@ -121,7 +122,7 @@ impl Query {
             parameters: Arc::default(),
             shared: Arc::default(),
             threads: self.threads,
-            profile: None,
+            node_profiles: None,
         }
     }
 
@@ -148,9 +149,18 @@ impl Query {
 
     /// Runs a plan that has its exchanges.
     pub fn try_run_as_planned(&self, plan: &Plan, columns: &Columns, context: ExecContext) -> Result<Vec<Vec<Value>>> {
+        self.collected(plan, || execute(plan, columns, &context))
+    }
+
+    /// As [`Query::try_run_as_planned`], with measurements.
+    pub fn try_run_measured(&self, plan: &Plan, columns: &Columns, profile: &Profile) -> Result<Vec<Vec<Value>>> {
+        self.collected(plan, || execute_measured(plan, columns, &self.context(), profile))
+    }
+
+    fn collected(&self, plan: &Plan, start: impl FnOnce() -> Result<RowStream>) -> Result<Vec<Vec<Value>>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let batches: Vec<_> = execute(plan, columns, &context)?.try_collect().await?;
+            let batches: Vec<_> = start()?.try_collect().await?;
             let mut rows = Vec::new();
             for batch in batches {
                 assert_eq!(batch.num_columns(), plan.output.len());

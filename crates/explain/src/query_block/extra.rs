@@ -19,7 +19,7 @@ pub enum Extra {
     EndTemporary,
     /// The table whose next row is read once a match is found; `None` if there is none before.
     FirstMatch(Option<String>),
-    /// What joins, and what MariaDB says of the order in which keys and rows are read.
+    /// The way of the join, and MariaDB's words for the order in which keys and rows are read.
     JoinBuffer(String, Option<&'static str>),
     MergeJoin,
     /// The key of the plan that takes over when a scan that stops early has spent its budget.

@@ -7,7 +7,7 @@ use muster_algebra::{
 };
 use std::collections::BTreeSet;
 
-/// What a line stands for.
+/// The table, or the rows of a query, that a line of EXPLAIN reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableName {
     /// A table under its name in the statement.
@@ -46,7 +46,7 @@ pub struct TableLine<'a> {
     pub node: Option<NodeId>,
     /// The columns of rows that are computed.
     pub computed_columns: Vec<String>,
-    /// What computes the rows.
+    /// The query whose rows the line reads.
     pub below: Option<Box<QueryExpression<'a>>>,
     /// True if another line, which reads the same rows, says what computes them.
     pub is_computed_elsewhere: bool,

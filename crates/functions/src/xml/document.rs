@@ -144,7 +144,7 @@ impl Reader<'_> {
         self.at += self.rest().iter().take_while(|b| is_space(**b)).count();
     }
 
-    /// What stands here, as errors name it.
+    /// The next piece of the document, as errors name it.
     fn found(&self) -> String {
         match self.rest().first() {
             None => "END-OF-INPUT".into(),

@@ -10,6 +10,7 @@ struct Case {
     ids: Vec<ColId>,
     statistics: Injected,
     estimator: Estimator,
+    known: KnownRanges,
 }
 
 /// A table of a million rows: t(id, a, b, c), keys on a and on (b, a).
@@ -24,10 +25,26 @@ fn case() -> Case {
     let mut estimator = Estimator::default();
     estimator.learn(&made.rel, &statistics);
     let Rel::Get { table, columns, .. } = made.rel else { unreachable!("a table") };
-    Case { table, columns, ids: made.ids, statistics, estimator }
+    Case { table, columns, ids: made.ids, statistics, estimator, known: KnownRanges::default() }
 }
 
 impl Case {
+    /// All rows that meet the conjuncts, in any order.
+    fn request<'c>(&'c self, conjuncts: &'c [Expr], required: &'c ColSet) -> Request<'c> {
+        Request {
+            table: &self.table,
+            alias: "t",
+            columns: &self.columns,
+            hints: &[],
+            conjuncts,
+            required,
+            order: &[],
+            limit: None,
+            takes_risks: true,
+            known: &self.known,
+        }
+    }
+
     fn scan(&self, conjuncts: Vec<Expr>, wanted: &[usize], hints: &[IndexHint]) -> Scan {
         self.ordered(conjuncts, wanted, hints, &[], None)
     }
@@ -41,11 +58,7 @@ impl Case {
         limit: Option<u64>,
     ) -> Scan {
         let required: ColSet = wanted.iter().map(|c| self.ids[*c]).collect();
-        let (table, columns, conjuncts) = (&self.table, self.columns.as_slice(), conjuncts.as_slice());
-        let known = &KnownRanges::default();
-        let required = &required;
-        let (alias, takes_risks) = ("t", true);
-        let request = Request { table, alias, columns, hints, conjuncts, required, order, limit, takes_risks, known };
+        let request = Request { hints, order, limit, ..self.request(&conjuncts, &required) };
         let Chosen { plan, .. } = choose(request, &self.statistics, &self.estimator, &Options::default());
         match plan.op {
             PlanOp::Scan(scan) => scan,
@@ -173,19 +186,7 @@ fn what_drops_most_for_its_cost_is_checked_first() {
 /// The number of rows that a plan of the table is expected to give.
 fn expected_rows(case: &Case, conjuncts: &[Expr]) -> f64 {
     let required: ColSet = case.ids.iter().copied().collect();
-    let (columns, known) = (case.columns.as_slice(), &KnownRanges::default());
-    let request = Request {
-        table: &case.table,
-        alias: "t",
-        columns,
-        hints: &[],
-        conjuncts,
-        required: &required,
-        order: &[],
-        limit: None,
-        takes_risks: true,
-        known,
-    };
+    let request = case.request(conjuncts, &required);
     choose(request, &case.statistics, &case.estimator, &Options::default()).plan.estimate.rows
 }
 
@@ -210,7 +211,7 @@ fn a_dive_knows_correlated_columns() {
     assert_eq!(expected_rows(&case, &[eq(case.ids[1], 5), eq(case.ids[2], 1)]), 10.0);
 }
 
-/// What is left to the filter is no more than what ranges hold that the filter has narrowed.
+/// A filter is given no more rows than its ranges hold.
 #[test]
 fn ranges_bound_what_is_left() {
     let mut case = case();
@@ -228,19 +229,7 @@ fn a_budget_allows_less_caution() {
     let conjuncts = vec![eq(case.ids[2], 1), lt(case.ids[3], 5)];
     let required: ColSet = [case.ids[0], case.ids[3]].into();
     let cost = |options: &Options| {
-        let (columns, known) = (case.columns.as_slice(), &KnownRanges::default());
-        let request = Request {
-            table: &case.table,
-            alias: "t",
-            columns,
-            hints: &[],
-            conjuncts: &conjuncts,
-            required: &required,
-            order: &by_id,
-            limit: Some(20),
-            takes_risks: true,
-            known,
-        };
+        let request = Request { order: &by_id, limit: Some(20), ..case.request(&conjuncts, &required) };
         choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost_ms
     };
     let (bounded, open) = (cost(&Options::default()), cost(&Options::default().without(Switch::OrderFallback)));

@@ -130,7 +130,7 @@ fn texts_lie_on_a_line() {
     let (e, x, text) = of_texts(0.0);
     let between =
         |low, high| e.selectivity([&compare(CompareOp::GtEq, x, text(low)), &compare(CompareOp::LtEq, x, text(high))]);
-    // Of 22 letters.
+    // Values begin with one of the 22 letters from b to w.
     assert!((0.15..0.35).contains(&between("c", "h")), "{}", between("c", "h"));
     assert!((0.75..=1.0).contains(&between("c", "v")), "{}", between("c", "v"));
     assert!(between("xa", "xz") <= 1e-3 && e.selectivity([&eq(x, text("zzz"))]) < 1e-6, "outside of all values");

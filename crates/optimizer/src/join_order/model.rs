@@ -397,7 +397,7 @@ fn combined_columns(
     let mut found = Vec::new();
     for (at, a) in units.iter().enumerate() {
         for b in units[at + 1..].iter().filter(|b| !is_keyed(*a, **b)) {
-            // Of each class that both have a column in: the columns, and the larger number of distinct values.
+            // The columns that both have in a class of equal ones, and the larger of their numbers of distinct values.
             let shared: Vec<(ColId, ColId, f64)> = graph
                 .classes
                 .iter()

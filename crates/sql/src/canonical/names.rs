@@ -9,9 +9,8 @@ pub enum Disallowed {
     Variable,
 }
 
-/// Functions whose value is another one for each row, session or time, which definitions other than of defaults may not
-/// have.
-const CHANGING: [&str; 44] = [
+/// Functions whose value is another one for each row, session or time, which only defaults may have.
+const CHANGING: [&str; 32] = [
     "now",
     "current_timestamp",
     "localtime",
@@ -37,19 +36,7 @@ const CHANGING: [&str; 44] = [
     "system_user",
     "current_user",
     "version",
-    "last_insert_id",
-    "row_count",
     "found_rows",
-    "sleep",
-    "benchmark",
-    "get_lock",
-    "release_lock",
-    "release_all_locks",
-    "is_free_lock",
-    "is_used_lock",
-    "load_file",
-    "values",
-    "name_const",
     "statement_digest",
     "statement_digest_text",
     "current_role",
@@ -58,8 +45,8 @@ const CHANGING: [&str; 44] = [
     "encrypt",
 ];
 
-/// Functions that a default may not have either.
-const REFUSED_BY_DEFAULTS: [&str; 12] = [
+/// Functions that no definition may have.
+const REFUSED: [&str; 12] = [
     "sleep",
     "benchmark",
     "get_lock",
@@ -77,13 +64,13 @@ const REFUSED_BY_DEFAULTS: [&str; 12] = [
 /// The first thing in an expression, as a definition keeps it, that it may not have. `is_default`: it is the default of
 /// a column.
 pub fn disallowed(text: &str, is_default: bool) -> Option<Disallowed> {
-    let refused = if is_default { &REFUSED_BY_DEFAULTS[..] } else { &CHANGING[..] };
+    let is_refused = |word: &str| REFUSED.contains(&word) || !is_default && CHANGING.contains(&word);
     let pieces = pieces(text);
     pieces.iter().enumerate().find_map(|(at, piece)| match piece {
         Piece::Word("select") => Some(Disallowed::Subquery),
         Piece::Word(word) => {
             let is_call = matches!(pieces.get(at + 1), Some(Piece::Other(other)) if other.starts_with('('));
-            (is_call && refused.contains(word)).then(|| Disallowed::Function(shown(word)))
+            (is_call && is_refused(word)).then(|| Disallowed::Function(shown(word)))
         }
         Piece::Name(name) if name.starts_with("`@") => Some(Disallowed::Variable),
         _ => None,

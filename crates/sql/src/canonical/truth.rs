@@ -200,7 +200,7 @@ pub(super) fn negated(expr: &Expr) -> Result<String> {
         Expr::IsNotFalse(arg) => format!("({} is false)", condition(arg)?),
         Expr::InList { expr, list, negated } => in_list(expr, list, !negated)?,
         Expr::Between { expr, negated, low, high } => between(expr, !negated, low, high)?,
-        // What is not has lost its NOT.
+        // NOT of NOT LIKE is LIKE.
         Expr::Like { negated: true, any, expr, pattern, escape_char } => {
             let (expr, pattern, escape_char) = (expr.clone(), pattern.clone(), escape_char.clone());
             print_any(&Expr::Like { negated: false, any: *any, expr, pattern, escape_char })?

@@ -1,8 +1,8 @@
 use super::*;
-use crate::{ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, Steering, Store, StoreOptions, arrow_type};
+use crate::{ColumnSchema, IndexSchema, ReadView, Scan, ScanRequest, Store, StoreOptions, arrow_type};
 use arrow_array::{Array, Int32Array, StringViewArray, cast::AsArray, types::Int32Type};
 use arrow_schema::{Field, Schema};
-use muster_types::{Collation, KeyPart, KeyRange, SqlType};
+use muster_types::{Collation, KeyPart, SqlType};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -76,24 +76,8 @@ impl Fixture {
 
     /// All rows in the order of an index.
     fn rows(&self, index: usize) -> Vec<Row> {
-        let request = ScanRequest {
-            view: ReadView::latest(),
-            index,
-            ranges: vec![KeyRange::all()],
-            columns: vec![0, 1, 2, 3],
-            coded: Vec::new(),
-            steering: Steering::default(),
-            distinct_prefix: None,
-            index_filter: None,
-            filter: None,
-            fetch: Fetch::EntryOrder,
-            ordered: true,
-            reverse: false,
-            limit: None,
-            until: None,
-            batch_rows: 1000,
-            counters: Arc::default(),
-        };
+        let all = ScanRequest::all(ReadView::latest(), index, vec![0, 1, 2, 3], Arc::default());
+        let request = ScanRequest { ordered: true, batch_rows: 1000, ..all };
         let mut cursor = Scan::new(Arc::clone(&self.table), request).unwrap().cursor();
         let mut rows = Vec::new();
         while let Some(batch) = cursor.next_batch().unwrap() {

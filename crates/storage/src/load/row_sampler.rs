@@ -2,7 +2,7 @@
 //! there are twice as many as wanted, stretches become twice as long, and one row of two neighbours is kept. So the
 //! rows are spread evenly over the table, in its order, and no period of the data can fall in with them.
 
-use super::hyper_log_log::hash_u64;
+use super::{hyper_log_log::hash_u64, statistics::cut};
 use muster_types::{SqlType, Value, distribution::RowSample};
 
 /// Rows of a sample, at most.
@@ -33,7 +33,8 @@ impl RowSampler {
         let end = self.seen + rows as u64;
         while self.picked < end {
             let position = (self.picked - self.seen) as usize;
-            self.kept.push(row(position).into_iter().map(|value| value.map(cut)).collect());
+            self.kept
+                .push(row(position).into_iter().map(|value| value.map(|value| cut(value, TEXT_BYTES_MAX))).collect());
             let mut next = (self.picked / self.stretch + 1) * self.stretch;
             if self.kept.len() >= 2 * SAMPLE_ROWS {
                 self.thin();
@@ -75,20 +76,6 @@ impl RowSampler {
             keeps
         });
         RowSample::new(kept, types, of_rows)
-    }
-}
-
-fn cut(value: Value) -> Value {
-    match value {
-        Value::Text(mut text) => {
-            text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
-            Value::Text(text)
-        }
-        Value::Bytes(mut bytes) => {
-            bytes.truncate(TEXT_BYTES_MAX);
-            Value::Bytes(bytes)
-        }
-        other => other,
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     hyper_log_log::{hash_bytes, hash_u64, hash_u128},
     prefix_counts::PrefixCounter,
     row_sampler::RowSampler,
-    statistics::{cut, less},
+    statistics::{cut_bound, less},
 };
 use crate::{
     ColumnStats, Counters, IndexStats, Result, Table, TableStatistics,
@@ -273,7 +273,8 @@ impl ColumnSample {
         for bound in known.filter(|_| !has_ends).into_iter().flat_map(|known| [&known.min, &known.max]).flatten() {
             self.widen(bound.clone());
         }
-        let (min, max) = self.bounds.take().map_or((None, None), |(min, max)| (Some(cut(min)), Some(cut(max))));
+        let (min, max) =
+            self.bounds.take().map_or((None, None), |(min, max)| (Some(cut_bound(min)), Some(cut_bound(max))));
         let share = if clustered.is_whole { 1.0 } else { (clustered.rows as f64 / rows.max(1) as f64).min(1.0) };
         let nulls = match clustered.rows {
             0 => 0.0,

@@ -118,7 +118,7 @@ impl StatisticsCollector {
     pub fn finish(self, types: &[SqlType]) -> Collected {
         let rows = self.rows;
         let stats = self.columns.into_iter().map(|c| {
-            let (min, max) = c.bounds.map_or((None, None), |(min, max)| (Some(cut(min)), Some(cut(max))));
+            let (min, max) = c.bounds.map_or((None, None), |(min, max)| (Some(cut_bound(min)), Some(cut_bound(max))));
             let distinct = c.counter.estimate().min((rows - c.null_count) as f64);
             ColumnStats { distinct, null_count: c.null_count, min, max, text: c.traits }
         });
@@ -261,14 +261,20 @@ pub(super) fn less(a: &Value, b: &Value) -> bool {
     }
 }
 
-pub(super) fn cut(value: Value) -> Value {
+/// A bound of a column's values as statistics keep it.
+pub(super) fn cut_bound(value: Value) -> Value {
+    cut(value, BOUND_BYTES_MAX)
+}
+
+/// The beginning of a text or a byte string, of so many bytes at most; other values as they are.
+pub(super) fn cut(value: Value, bytes_max: usize) -> Value {
     match value {
         Value::Text(mut text) => {
-            text.truncate(text.floor_char_boundary(BOUND_BYTES_MAX));
+            text.truncate(text.floor_char_boundary(bytes_max));
             Value::Text(text)
         }
         Value::Bytes(mut bytes) => {
-            bytes.truncate(BOUND_BYTES_MAX);
+            bytes.truncate(bytes_max);
             Value::Bytes(bytes)
         }
         other => other,

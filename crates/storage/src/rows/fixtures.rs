@@ -3,7 +3,7 @@
 use super::BatchFilter;
 use crate::{
     ColumnRange, ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result,
-    Scan, ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics, Waits,
+    Scan, ScanRequest, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics, Waits,
     io::simulated::SimulatedDisk,
     tree::{
         TreeLayout,
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
-use muster_types::{BytesKind, Collation, KeyPart, KeyRange, SqlType, Value};
+use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -135,24 +135,8 @@ pub(crate) fn sortable(rows: &[Vec<Value>]) -> Vec<String> {
 
 /// Everything, by the clustered index, in small batches.
 pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
-    ScanRequest {
-        view: ReadView::latest(),
-        index: 0,
-        ranges: vec![KeyRange::all()],
-        columns,
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
-        ordered: false,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: 50,
-        counters: Arc::default(),
-    }
+    let fetch = Fetch::KeyOrder { buffer_bytes: 1 << 18 };
+    ScanRequest { fetch, batch_rows: 50, ..ScanRequest::all(ReadView::latest(), 0, columns, Arc::default()) }
 }
 
 /// A batch of a table's columns, from the values of rows.

@@ -33,6 +33,9 @@ use queue::Queue;
 use std::sync::{Arc, atomic::AtomicBool};
 use steering::Sets;
 
+/// Rows of a batch where nobody says how many.
+const BATCH_ROWS: usize = 4096;
+
 /// The description of a scan.
 #[derive(Clone)]
 pub struct ScanRequest {
@@ -69,6 +72,30 @@ pub struct ScanRequest {
     /// Target size of a batch, in rows.
     pub batch_rows: usize,
     pub counters: Arc<Counters>,
+}
+
+impl ScanRequest {
+    /// All rows with these columns by an index, in any order and without conditions, each fetched as its entry comes.
+    pub fn all(view: Arc<ReadView>, index: usize, columns: Vec<usize>, counters: Arc<Counters>) -> ScanRequest {
+        ScanRequest {
+            view,
+            index,
+            ranges: vec![KeyRange::all()],
+            steering: Steering::default(),
+            distinct_prefix: None,
+            columns,
+            coded: Vec::new(),
+            index_filter: None,
+            filter: None,
+            fetch: Fetch::EntryOrder,
+            ordered: false,
+            reverse: false,
+            limit: None,
+            until: None,
+            batch_rows: BATCH_ROWS,
+            counters,
+        }
+    }
 }
 
 /// A scan that is under way: a queue of key ranges that its cursors share.

@@ -88,24 +88,8 @@ pub(crate) fn piece(start: usize, r: &mut Numbers) -> Vec<ArrayRef> {
 }
 
 fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch)) {
-    let request = ScanRequest {
-        view: ReadView::latest(),
-        index: 0,
-        ranges: vec![KeyRange::all()],
-        columns: columns.to_vec(),
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: false,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: 8192,
-        counters: Arc::default(),
-    };
+    let all = ScanRequest::all(ReadView::latest(), 0, columns.to_vec(), Arc::default());
+    let request = ScanRequest { batch_rows: 8192, ..all };
     let mut cursor = Scan::new(Arc::clone(table), request).unwrap().cursor();
     while let Some(batch) = cursor.next_batch().unwrap() {
         each(&batch);

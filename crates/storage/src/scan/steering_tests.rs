@@ -15,24 +15,7 @@ use proptest::prelude::*;
 use std::ops::Bound;
 
 fn request(index: usize, columns: Vec<usize>) -> ScanRequest {
-    ScanRequest {
-        view: ReadView::latest(),
-        index,
-        ranges: vec![KeyRange::all()],
-        steering: Steering::default(),
-        distinct_prefix: None,
-        columns,
-        coded: Vec::new(),
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: false,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: 500,
-        counters: Arc::default(),
-    }
+    ScanRequest { batch_rows: 500, ..ScanRequest::all(ReadView::latest(), index, columns, Arc::default()) }
 }
 
 fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Value>> {

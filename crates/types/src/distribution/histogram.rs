@@ -168,7 +168,7 @@ impl Histogram {
         for (at, bucket) in self.buckets.iter().enumerate() {
             let share = (bucket.until - self.share_before(at)) / known;
             let (low, high) = (order::number(&bucket.lower)?, order::number(&bucket.upper)?);
-            // Of values that are evenly spread within the bucket.
+            // The values are taken for evenly spread within the bucket.
             sum += share * (low + high) / 2.0;
             squares += share * (low * low + low * high + high * high) / 3.0;
         }

@@ -82,7 +82,7 @@ impl DateModes {
         }
     }
 
-    /// What was read, in the session's time zone.
+    /// The moment that was read, moved into the session's time zone.
     fn moved(self, read: DateTimeText) -> Option<DateTimeText> {
         let Some(seconds) = read.offset else { return Some(read) };
         if !read.moment.is_calendar_day() {

@@ -6,8 +6,8 @@ use crate::{
     tables::{KeySide, Reference},
 };
 use muster_algebra::{ForeignKey, TableDef};
-use muster_storage::{Fetch, ReadView, Scan, ScanRequest, Steering, Table, value_at};
-use muster_types::{KeyRange, Result, Value};
+use muster_storage::{ReadView, Scan, ScanRequest, Table, value_at};
+use muster_types::{Result, Value};
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -22,24 +22,9 @@ pub fn missing_parent(
     (parent, parent_side): (&Arc<Table>, &KeySide),
 ) -> Result<u64> {
     let counters = Arc::clone(context.process.counters.storage());
-    let request = ScanRequest {
-        view: ReadView::latest(),
-        index: child_side.index,
-        ranges: vec![KeyRange::all()],
-        columns: child_side.columns.clone(),
-        coded: Vec::new(),
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: true,
-        reverse: false,
-        limit: None,
-        until: None,
-        batch_rows: BATCH_ROWS,
-        counters: Arc::clone(&counters),
-    };
+    let columns = child_side.columns.clone();
+    let all = ScanRequest::all(ReadView::latest(), child_side.index, columns, Arc::clone(&counters));
+    let request = ScanRequest { ordered: true, batch_rows: BATCH_ROWS, ..all };
     let mut cursor = Scan::new(Arc::clone(child), request)?.cursor();
     let (mut rows, mut known) = (0, Vec::new());
     while let Some(batch) = cursor.next_batch()? {

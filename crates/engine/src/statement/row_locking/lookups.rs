@@ -102,9 +102,12 @@ impl StatementContext {
         if plan.partitions > 1 {
             plan = node(PlanOp::Exchange { input: Box::new(plan), kind: ExchangeKind::Gather });
         }
-        let exec = execution::exec_context(self, Arc::clone(&planned.tables), None);
-        let mut rows =
-            admitted::rows(self, Computation { plan: Arc::new(plan), columns: Arc::new(columns), exec }, None)?;
+        let exec = execution::exec_context(self, Arc::clone(&planned.tables));
+        let mut rows = admitted::rows(
+            self,
+            Computation { plan: Arc::new(plan), columns: Arc::new(columns), exec, profile: None },
+            None,
+        )?;
         let mut keys = BTreeMap::new();
         while let Some(batch) = crate::threads::wait(rows.next())? {
             add_keys(&batch?, table, lookup.index, &mut keys)?;

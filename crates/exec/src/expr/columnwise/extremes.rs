@@ -8,7 +8,7 @@ use muster_algebra::ScalarFunction;
 use muster_types::{SqlType, Value};
 use std::sync::Arc;
 
-/// Of signed integers, or of doubles.
+/// The function over columns of GREATEST or LEAST of signed integers or of doubles; `None` for other types.
 pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFunction> {
     let is_greatest = function == ScalarFunction::Greatest;
     let all = |is: fn(&SqlType) -> bool| call.types.iter().all(is);

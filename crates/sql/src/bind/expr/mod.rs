@@ -238,7 +238,7 @@ impl Binder<'_> {
         let item = self.expr(expr, cx)?;
         let arg = Box::new(self.bare(item).expr);
         if !self.nullable(&arg) {
-            // What is never NULL is not asked for.
+            // An argument that is never NULL is not computed.
             self.forget_conversions(warnings);
         }
         Ok(Item::bool(Expr::IsNull { arg, negated }))

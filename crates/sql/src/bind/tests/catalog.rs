@@ -89,13 +89,8 @@ impl TestCatalog {
             let primary = inline.chain(keyed.map(|i| i.columns.iter().map(|c| c.name.clone()).collect())).next();
             let primary = primary.unwrap_or_default();
             let part = |name: &str, prefix| KeyPart { column: column(name), prefix, descending: false };
-            let mut indexes = vec![IndexDef {
-                id: 0,
-                name: "PRIMARY".into(),
-                parts: primary.iter().map(|n| part(n, None)).collect(),
-                unique: true,
-                invisible: false,
-            }];
+            let mut indexes =
+                vec![IndexDef { parts: primary.iter().map(|n| part(n, None)).collect(), ..IndexDef::hidden(0) }];
             for index in create.indexes.iter().filter(|i| i.kind != IndexKind::Primary) {
                 indexes.push(IndexDef {
                     id: indexes.len() as u32,
