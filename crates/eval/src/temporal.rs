@@ -8,7 +8,7 @@ use muster_types::{
     cast::{self, MomentRead, cast},
     temporal::{
         self, DateModes, Days, EpochMicros, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months,
-        date_code, datetime_of, datetime_parts, days_in_month, has_zero_part, is_calendar_day,
+        add_years, date_code, datetime_of, datetime_parts, days_in_month, has_zero_part,
     },
     time_zone::{self, TimeZone},
 };
@@ -240,7 +240,7 @@ fn moved(datetime: i64, by: Interval, unit: IntervalUnit) -> Option<i64> {
         let (date, clock) = datetime_parts(datetime);
         let months = i32::try_from(by.months).ok()?;
         let moved = match unit {
-            Year if !is_calendar_day(date) => add_years(date, months / 12),
+            Year => add_years(date, months / 12),
             _ => add_months(date, months),
         };
         return Some(datetime_of(moved?, clock));
@@ -248,14 +248,6 @@ fn moved(datetime: i64, by: Interval, unit: IntervalUnit) -> Option<i64> {
     let moved = i64::try_from(i128::from(EpochMicros::of_datetime(datetime).0) + by.micros).ok()?;
     let (day, clock) = (moved.div_euclid(MICROS_PER_DAY), moved.rem_euclid(MICROS_PER_DAY));
     Some(datetime_of(temporal::moved_day(day)?, clock))
-}
-
-/// A date with a day that its month does not have, moved by years: it keeps the day, but for the 29th of February.
-fn add_years(date: i32, years: i32) -> Option<i32> {
-    let Moment { year, month, day, .. } = Moment::new(date, 0);
-    let year = year.checked_add(years).filter(|year| (0..=9999).contains(year))?;
-    let day = if (month, day) == (2, 29) { day.min(days_in_month(year, month)) } else { day };
-    Some(date_code(year, month, day))
 }
 
 /// `EXTRACT(unit FROM value)`; `None` for what is no date or time.

@@ -23,7 +23,7 @@ mod moment;
 mod number;
 mod time_text;
 
-pub use calendar::{Days, add_months, days_in_month, is_leap_year, moved_day};
+pub use calendar::{Days, add_months, add_years, days_in_month, is_leap_year, moved_day};
 pub use code::{
     EpochMicros, ZERO_DATE, code_parts, code_year, date_code, datetime_of, datetime_parts, has_zero_part,
     is_calendar_day, moved_datetime,

@@ -10,8 +10,8 @@ use muster_algebra::IntervalUnit;
 use muster_types::{
     ErrorCode, SqlError,
     temporal::{
-        Days, MICROS_PER_SECOND, add_months, code_parts, code_year, datetime_of, datetime_parts, has_zero_part,
-        moved_day,
+        Days, MICROS_PER_SECOND, add_months, add_years, code_parts, code_year, datetime_of, datetime_parts,
+        has_zero_part, moved_day,
     },
 };
 use std::sync::Arc;
@@ -109,7 +109,7 @@ fn move_date(unit: IntervalUnit, date: i32, n: i64) -> Option<i32> {
         IntervalUnit::Week => day_steps(7),
         IntervalUnit::Month => month_steps(1),
         IntervalUnit::Quarter => month_steps(3),
-        IntervalUnit::Year => month_steps(12),
+        IntervalUnit::Year => add_years(date, i32::try_from(n).ok()?),
         _ => None,
     }
 }
@@ -173,7 +173,7 @@ impl Kernel for DateTimeToDate {
 mod tests {
     use super::*;
     use datafusion_common::ScalarValue;
-    use muster_types::temporal::{format_date, parse_date};
+    use muster_types::temporal::{date_code, format_date, parse_date};
 
     #[test]
     fn intervals_move_dates() {
@@ -192,6 +192,10 @@ mod tests {
         }
         assert_eq!(move_date(IntervalUnit::Day, parse_date("0001-01-01").unwrap(), -1), Some(0));
         let day = parse_date("1970-01-01").unwrap();
+        // A month without such a day: only months cut it.
+        let impossible = date_code(2021, 9, 31);
+        assert_eq!(move_date(IntervalUnit::Year, impossible, 1), Some(date_code(2022, 9, 31)));
+        assert_eq!(move_date(IntervalUnit::Month, impossible, 12), Some(date_code(2022, 9, 30)));
         assert_eq!(move_date(IntervalUnit::Year, day, 9000), None);
         assert_eq!(move_date(IntervalUnit::Day, day, i64::MAX), None);
     }

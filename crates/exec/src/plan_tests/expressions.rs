@@ -234,6 +234,18 @@ proptest! {
     }
 }
 
+/// A text without weight under the collation stands before every character, or nowhere.
+#[test]
+fn texts_without_weight_are_located() {
+    let row =
+        vec![Value::Null, Value::Null, Value::Null, Value::Null, Value::Null, Value::Text("a\tb".into()), Value::Null];
+    for needle in ["", "\t", "\tb"] {
+        let args = vec![Expr::literal(Value::Text(needle.into()), TEXT), Expr::Column(ColId(5))];
+        let call = Expr::Call { function: ScalarFunction::Locate, args, ty: SqlType::BIGINT };
+        check(&call, std::slice::from_ref(&row)).unwrap_or_else(|e| panic!("{needle:?}: {e}"));
+    }
+}
+
 /// The expression with a parameter in place of each literal, and their values.
 fn with_parameters(expr: Expr) -> (Expr, Vec<Value>) {
     let mut values = Vec::new();

@@ -10,7 +10,6 @@ struct Case {
     ids: Vec<ColId>,
     statistics: Injected,
     estimator: Estimator,
-    known: KnownRanges,
 }
 
 /// A table of a million rows: t(id, a, b, c), keys on a and on (b, a).
@@ -25,12 +24,12 @@ fn case() -> Case {
     let mut estimator = Estimator::default();
     estimator.learn(&made.rel, &statistics);
     let Rel::Get { table, columns, .. } = made.rel else { unreachable!("a table") };
-    Case { table, columns, ids: made.ids, statistics, estimator, known: KnownRanges::default() }
+    Case { table, columns, ids: made.ids, statistics, estimator }
 }
 
 impl Case {
     /// All rows that meet the conjuncts, in any order.
-    fn request<'c>(&'c self, conjuncts: &'c [Expr], required: &'c ColSet) -> Request<'c> {
+    fn request<'c>(&'c self, conjuncts: &'c [Expr], required: &'c ColSet, known: &'c KnownRanges) -> Request<'c> {
         Request {
             table: &self.table,
             alias: "t",
@@ -41,7 +40,7 @@ impl Case {
             order: &[],
             limit: None,
             takes_risks: true,
-            known: &self.known,
+            known,
         }
     }
 
@@ -58,7 +57,8 @@ impl Case {
         limit: Option<u64>,
     ) -> Scan {
         let required: ColSet = wanted.iter().map(|c| self.ids[*c]).collect();
-        let request = Request { hints, order, limit, ..self.request(&conjuncts, &required) };
+        let known = KnownRanges::default();
+        let request = Request { hints, order, limit, ..self.request(&conjuncts, &required, &known) };
         let Chosen { plan, .. } = choose(request, &self.statistics, &self.estimator, &Options::default());
         match plan.op {
             PlanOp::Scan(scan) => scan,
@@ -186,7 +186,8 @@ fn what_drops_most_for_its_cost_is_checked_first() {
 /// The number of rows that a plan of the table is expected to give.
 fn expected_rows(case: &Case, conjuncts: &[Expr]) -> f64 {
     let required: ColSet = case.ids.iter().copied().collect();
-    let request = case.request(conjuncts, &required);
+    let known = KnownRanges::default();
+    let request = case.request(conjuncts, &required, &known);
     choose(request, &case.statistics, &case.estimator, &Options::default()).plan.estimate.rows
 }
 
@@ -229,7 +230,8 @@ fn a_budget_allows_less_caution() {
     let conjuncts = vec![eq(case.ids[2], 1), lt(case.ids[3], 5)];
     let required: ColSet = [case.ids[0], case.ids[3]].into();
     let cost = |options: &Options| {
-        let request = Request { order: &by_id, limit: Some(20), ..case.request(&conjuncts, &required) };
+        let known = KnownRanges::default();
+        let request = Request { order: &by_id, limit: Some(20), ..case.request(&conjuncts, &required, &known) };
         choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost_ms
     };
     let (bounded, open) = (cost(&Options::default()), cost(&Options::default().without(Switch::OrderFallback)));

@@ -97,6 +97,15 @@ pub fn add_months(code: i32, months: i32) -> Option<i32> {
     (0..=9999).contains(&y).then(|| date_code(y, m, d.min(days_in_month(y, m))))
 }
 
+/// The date code moved by whole years. A day that its month does not have, such as 31 September, is kept, but for the
+/// 29th of February (MySQL's `DATE_ADD .. YEAR`). `None` outside of the years 0 to 9999.
+pub fn add_years(code: i32, years: i32) -> Option<i32> {
+    let (year, month, day) = code_parts(code);
+    let year = year.checked_add(years).filter(|year| (0..=9999).contains(year))?;
+    let day = if (month, day) == (2, 29) { day.min(days_in_month(year, month)) } else { day };
+    Some(date_code(year, month, day))
+}
+
 /// The date code of a day since 1970-01-01 that an interval of days or less has led to: the zero date in the year 0.
 /// `None` outside of the years 0 to 9999.
 pub fn moved_day(days: i64) -> Option<i32> {

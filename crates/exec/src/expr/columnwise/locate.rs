@@ -22,6 +22,8 @@ pub(super) fn of(call: &CallShape) -> Option<ColumnFunction> {
     }
     let is_plain_needle = collation.ascii_folds_case() && is_plain(&needle) && from == 1;
     let key = (from == 1 && collation.cuts_keys_with_texts()).then(|| collation.sort_key(&needle));
+    // A text of no weight, such as an empty one, can stand before any character.
+    let key = key.filter(|key| !key.is_empty());
     Some(Box::new(move |args, _| {
         let texts = args[1].texts()?;
         let mut first = key.as_ref().map(|key| FirstCharacters::new(collation, key));
