@@ -14,7 +14,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/optimizer/src/testing/interpreter.rs", "plan", 95),
     ("crates/server/src/connection.rs", "login", 87),
     ("crates/sql/src/bind/expr/aggregate.rs", "aggregate_call", 77),
-    ("crates/sql/src/bind/expr/text.rs", "text_function", 91),
+    ("crates/sql/src/bind/expr/text.rs", "text_function", 85),
     ("crates/sql/src/bind/tests/constructs.rs", "mutated_statements_never_panic", 78),
     ("crates/sql/src/parse/show.rs", "show", 73),
     ("crates/storage/src/lookup/lookup_bench.rs", "keys_per_second", 83),
