@@ -16,22 +16,11 @@ import sys
 import time
 
 import pymysql
+from client import connect, run
 
 DATABASE = "muster_keys"
 TABLES = ["a", "b", "c", "d"]
 ACTIONS = ["", "", " RESTRICT", " NO ACTION", " CASCADE", " CASCADE", " CASCADE", " SET NULL", " SET NULL"]
-
-
-def connect(**where):
-    connection = pymysql.connect(user="root", charset="utf8mb4", autocommit=True, **where)
-    run(connection, "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
-    return connection
-
-
-def run(connection, sql):
-    with connection.cursor() as cursor:
-        affected = cursor.execute(sql)
-        return affected, cursor.fetchall() if cursor.description else ()
 
 
 def normal(message):
@@ -47,7 +36,7 @@ def answer(connection, sql):
         if sql.startswith("ALTER") and failure.args[0] == 1452:
             # MySQL names its temporary table, Muster the one that it is to be.
             message = re.sub("`muster_keys`.`[^`]*`", "..", message)
-        # Which clause an unknown column is looked up in first is no matter of keys.
+        # The clause in which an unknown column is looked up first is no matter of keys.
         return (failure.args[0], message if failure.args[0] != 1054 else "")
     warnings = run(connection, "SHOW WARNINGS")[1]
     return (affected, sorted(rows, key=repr), tuple((level, code, normal(text)) for level, code, text in warnings))
@@ -200,7 +189,7 @@ def main():
     parser.add_argument("--examples", type=int, default=3, help="cases shown of each kind")
     parser.add_argument("--definitions", type=float, default=0.2, help="share of statements that change definitions")
     options = parser.parse_args()
-    servers = [connect(host="127.0.0.1", port=options.port), connect(unix_socket=options.socket)]
+    servers = [connect(True, host="127.0.0.1", port=options.port), connect(True, unix_socket=options.socket)]
     begun, rounds, statements = time.monotonic(), 0, 0
     kinds = collections.Counter()
     while time.monotonic() < begun + options.seconds:

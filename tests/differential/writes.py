@@ -14,9 +14,11 @@ import random
 import sys
 import time
 
+import client
 import known_writes
 import pymysql
 import statements
+from client import run
 
 BATCH = 8
 DATABASE = "muster_writes"
@@ -25,16 +27,9 @@ Answer = collections.namedtuple("Answer", "error affected warnings insert_id row
 
 
 def connect(**where):
-    connection = pymysql.connect(user="root", charset="utf8mb4", autocommit=None, **where)
-    run(connection, "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
+    connection = client.connect(None, **where)
     run(connection, "SET time_zone = '+00:00'")
     return connection
-
-
-def run(connection, sql):
-    with connection.cursor() as cursor:
-        affected = cursor.execute(sql)
-        return affected, cursor.fetchall() if cursor.description else ()
 
 
 def answer(connection, sql):

@@ -58,7 +58,7 @@ pub struct CheckConstraint {
     pub enforced: bool,
 }
 
-/// What becomes of the rows that refer to one which goes or gets another key (manual 13.1.20.5).
+/// The action on rows that refer to one which goes or gets another key (manual 13.1.20.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ReferentialAction {
     #[default]
@@ -100,6 +100,13 @@ pub struct ForeignKey {
     pub referenced: Vec<String>,
     pub on_delete: ReferentialAction,
     pub on_update: ReferentialAction,
+}
+
+impl ForeignKey {
+    /// Returns true if a table of this database and name is the parent.
+    pub fn refers_to(&self, database: &str, table: &str) -> bool {
+        self.database == database && self.table == table
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,6 +190,12 @@ impl IndexDef {
     pub fn hidden(id: u32) -> IndexDef {
         IndexDef { id, name: "PRIMARY".into(), parts: Vec::new(), unique: true, invisible: false }
     }
+
+    /// Returns true if the first parts are these columns, as wholes.
+    pub fn begins_with(&self, columns: &[usize]) -> bool {
+        let is_it = |(part, column): (&KeyPart, &usize)| part.column == *column && part.prefix.is_none();
+        self.parts.len() >= columns.len() && self.parts.iter().zip(columns).all(is_it)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -213,6 +226,11 @@ impl TableDef {
     /// Position of a column; names compare without case.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Positions of columns; `None` if one is missing.
+    pub fn positions(&self, names: &[String]) -> Option<Vec<usize>> {
+        names.iter().map(|name| self.column(name)).collect()
     }
 
     /// The type of a column that can be read, by position: behind the declared ones, a table without a primary key has

@@ -2,9 +2,11 @@
 //! no child is left without its parent.
 
 mod fixture;
+mod random_data;
 
 use fixture::rows;
 use muster_engine::{Database, types::SqlError};
+use random_data::Random;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -12,43 +14,25 @@ use std::sync::{
 
 const SESSIONS: u64 = 16;
 const STATEMENTS: u64 = 250;
-const KEYS: u64 = 12;
+const KEYS: usize = 12;
 /// Errors that such statements may have: no parent, a child, a duplicate, a deadlock, a timeout.
 const EXPECTED: [u16; 5] = [1452, 1451, 1062, 1213, 1205];
 
-/// Numbers that look random, from a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn one<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len() as u64) as usize]
-    }
-
-    fn key(&mut self) -> u64 {
-        self.below(KEYS)
-    }
-
-    /// A statement that changes rows, or begins or ends a transaction.
-    fn statement(&mut self) -> String {
-        let (key, other) = (self.key(), self.key());
-        match self.below(14) {
-            0..3 => format!("INSERT IGNORE INTO p VALUES ({key}, {})", 100 + key),
-            3 => format!("DELETE FROM p WHERE id = {key}"),
-            4 => format!("UPDATE p SET id = {other} WHERE id = {key}"),
-            5 => format!("UPDATE p SET k = {} WHERE id = {key}", 100 + other),
-            6..8 => format!("INSERT INTO c (p, k) VALUES ({key}, {})", 100 + other),
-            8 => format!("UPDATE c SET p = {key} WHERE p = {other} LIMIT 1"),
-            9 => format!("DELETE FROM c WHERE p = {key}"),
-            10 => format!("INSERT INTO g (c) SELECT id FROM c WHERE p = {key} LIMIT 1"),
-            11 => format!("REPLACE INTO p VALUES ({key}, {})", 100 + key),
-            12 => self.one(&["COMMIT", "ROLLBACK", "COMMIT"]).to_owned(),
-            _ => self.one(&["START TRANSACTION", "SET foreign_key_checks = 1"]).to_owned(),
-        }
+/// A statement that changes rows, or begins or ends a transaction.
+fn statement(random: &mut Random) -> String {
+    let (key, other) = (random.below(KEYS), random.below(KEYS));
+    match random.below(14) {
+        0..3 => format!("INSERT IGNORE INTO p VALUES ({key}, {})", 100 + key),
+        3 => format!("DELETE FROM p WHERE id = {key}"),
+        4 => format!("UPDATE p SET id = {other} WHERE id = {key}"),
+        5 => format!("UPDATE p SET k = {} WHERE id = {key}", 100 + other),
+        6..8 => format!("INSERT INTO c (p, k) VALUES ({key}, {})", 100 + other),
+        8 => format!("UPDATE c SET p = {key} WHERE p = {other} LIMIT 1"),
+        9 => format!("DELETE FROM c WHERE p = {key}"),
+        10 => format!("INSERT INTO g (c) SELECT id FROM c WHERE p = {key} LIMIT 1"),
+        11 => format!("REPLACE INTO p VALUES ({key}, {})", 100 + key),
+        12 => random.pick(&["COMMIT", "ROLLBACK", "COMMIT"]).to_owned(),
+        _ => random.pick(&["START TRANSACTION", "SET foreign_key_checks = 1"]).to_owned(),
     }
 }
 
@@ -57,15 +41,15 @@ async fn run(database: &Arc<Database>, sql: &str) -> Result<Vec<Vec<String>>, Sq
 }
 
 async fn work(database: Arc<Database>, seed: u64, changed: Arc<AtomicU64>, refused: Arc<AtomicU64>) {
-    let (mut draw, mut session) = (Random(seed), fixture::session(&database, "root"));
-    let level = draw.one(&["READ COMMITTED", "REPEATABLE READ", "READ UNCOMMITTED", "SERIALIZABLE"]);
+    let (mut random, mut session) = (Random::new(seed), fixture::session(&database, "root"));
+    let level = random.pick(&["READ COMMITTED", "REPEATABLE READ", "READ UNCOMMITTED", "SERIALIZABLE"]);
     for sql in
         ["USE d", "SET innodb_lock_wait_timeout = 2", &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")]
     {
         rows(&mut session, sql).await.unwrap();
     }
     for _ in 0..STATEMENTS {
-        let sql = draw.statement();
+        let sql = statement(&mut random);
         match rows(&mut session, &sql).await {
             Ok(_) => changed.fetch_add(1, Relaxed),
             Err(e) if EXPECTED.contains(&e.code.number()) => refused.fetch_add(1, Relaxed),

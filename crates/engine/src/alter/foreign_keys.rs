@@ -15,7 +15,7 @@ use muster_storage::{FileId, Table, TableStatistics};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
-/// What a statement does to foreign keys besides the table's definition.
+/// Changes of foreign keys besides those of the table's definition.
 #[derive(Debug, Default)]
 pub struct AlteredForeignKeys {
     /// Columns of the table with their names before and from now on.
@@ -78,12 +78,11 @@ fn renamed_columns(before: &TableDef, def: &TableDef, sources: &[Option<usize>])
 
 /// A key with the columns' names from now on, and the table's if it refers to itself.
 fn followed(key: ForeignKey, before: &TableDef, def: &TableDef, renamed: &[(String, String)]) -> ForeignKey {
-    let follow = |names: &[String]| {
-        let name = |name: &String| renamed.iter().find(|(old, _)| old == name).map_or(name, |(_, new)| new).clone();
-        names.iter().map(name).collect::<Vec<_>>()
+    let follow = |names: &[String]| -> Vec<String> {
+        names.iter().map(|name| foreign_keys::new_name(renamed, name).to_owned()).collect()
     };
     let columns = follow(&key.columns);
-    if (&key.database, &key.table) != (&before.database, &before.name) {
+    if !key.refers_to(&before.database, &before.name) {
         return ForeignKey { columns, ..key };
     }
     let (database, table) = (def.database.clone(), def.name.clone());
@@ -104,7 +103,7 @@ fn refuse_changed_columns(
     keys: &[ForeignKey],
 ) -> Result<()> {
     for key in keys {
-        let is_itself = (&key.database, &key.table) == (&before.database, &before.name);
+        let is_itself = key.refers_to(&before.database, &before.name);
         let parent = definitions.table(&key.database, &key.table).ok();
         let type_in_parent = |name: &str| match is_itself {
             true => new_position(before, name, sources).map(|at| def.columns[at].ty),
@@ -160,9 +159,9 @@ fn refuse_dropped_indexes(
     (def, sources): (&TableDef, &[Option<usize>]),
     kept: &[ForeignKey],
 ) -> Result<()> {
-    let itself = kept.iter().filter(|key| (&key.database, &key.table) == (&def.database, &def.name));
+    let itself = kept.iter().filter(|key| key.refers_to(&def.database, &def.name));
     let own = kept.iter().map(|key| &key.columns).chain(itself.map(|key| &key.referenced));
-    let own = own.map(|names| names.iter().map(|name| def.column(name)).collect::<Option<Vec<usize>>>());
+    let own = own.map(|names| def.positions(names));
     let of_others = referring(definitions, &before.database, &before.name)
         .map(|(_, key)| key.referenced.iter().map(|name| new_position(before, name, sources)).collect());
     for columns in own.chain(of_others).flatten() {
@@ -189,8 +188,7 @@ pub fn lock_related(
     for action in actions {
         match action {
             AlterAction::AddForeignKey(spec) => {
-                let database = spec.table.database.clone().unwrap_or_else(|| entry.def.database.clone());
-                names.push((database, spec.table.name.clone()));
+                names.push(spec.table.in_database(&entry.def.database));
             }
             AlterAction::Rename(_) | AlterAction::RenameColumn { .. } | AlterAction::ChangeColumn { .. } => {
                 is_renamed = true;
@@ -234,15 +232,13 @@ struct FilledTable<'a> {
 
 impl FilledTable<'_> {
     fn side(&self, names: &[String]) -> Option<KeySide> {
-        let columns = names.iter().map(|name| self.def.column(name)).collect::<Option<Vec<usize>>>()?;
-        let index = leading_index(self.def, &columns)?;
-        Some(KeySide { table: self.def.id, columns, index })
+        KeySide::of(self.def, names)
     }
 
     /// The same for rows that are only read: without an index they come in the order of the primary key.
     fn side_to_read(&self, names: &[String]) -> Option<KeySide> {
-        let columns = names.iter().map(|name| self.def.column(name)).collect::<Option<Vec<usize>>>()?;
-        Some(KeySide { table: self.def.id, index: leading_index(self.def, &columns).unwrap_or(0), columns })
+        let in_key_order = || Some(KeySide { table: self.def.id, columns: self.def.positions(names)?, index: 0 });
+        self.side(names).or_else(in_key_order)
     }
 }
 
@@ -271,7 +267,7 @@ pub fn validate(
     };
     let mut rows = 0;
     for key in def.foreign_keys.iter().filter(|key| altered.foreign_keys.added.contains(&key.name)) {
-        let is_itself = (&key.database, &key.table) == (&def.database, &def.name);
+        let is_itself = key.refers_to(&def.database, &def.name);
         let parent = match is_itself {
             true if own.side(&key.referenced).is_none() => in_new_files()?,
             true => FilledTable { def: own.def, storage: own.storage.clone() },

@@ -114,7 +114,7 @@ fn alter(
     let entry = context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     let related = foreign_keys::lock_related(context, &entry, actions)?;
     let mut altered = AlteredTable::new(context, &entry, actions)?;
-    let checks_keys = context.session.variables.settings().checks_foreign_keys;
+    let checks_keys = context.checks_foreign_keys();
     let algorithm = algorithm::decide(&entry, &altered, actions, (method, checks_keys))?;
     altered.algorithm = algorithm;
     note_keys(context, &name.1, actions);

@@ -179,9 +179,7 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
     let mut def = with_checks(context, def, statement)?;
     if !statement.foreign_keys.is_empty() {
         // Whoever changes rows of the parents has to look for children from then on.
-        let name = |spec: &ForeignKeySpec| {
-            (spec.table.database.clone().unwrap_or_else(|| def.database.clone()), spec.table.name.clone())
-        };
+        let name = |spec: &ForeignKeySpec| spec.table.in_database(&def.database);
         let parents: Vec<(String, String)> = statement.foreign_keys.iter().map(name).collect();
         context.lock_names(parents.iter(), TableUse::Alone)?;
         def.foreign_keys = foreign_keys::defined(context, &def, &[], statement.foreign_keys.iter())?;
@@ -207,11 +205,10 @@ fn with_checks(context: &Arc<StatementContext>, mut def: TableDef, statement: &C
 /// session does not check foreign keys.
 fn check_orphans(context: &StatementContext, def: &TableDef) -> Result<()> {
     let definitions = context.database.tables().definitions();
-    let checks = context.session.variables.settings().checks_foreign_keys;
     for (child, key) in foreign_keys::referring(&definitions, &def.database, &def.name) {
         match foreign_keys::check_parent(&child.def, key, def) {
             Ok(()) => {}
-            Err(_) if checks => return Err(foreign_keys::cannot_add()),
+            Err(_) if context.checks_foreign_keys() => return Err(foreign_keys::cannot_add()),
             Err(e) if e.code == ErrorCode::ForeignKeyIncompatibleColumns => return Err(e),
             Err(_) => {}
         }

@@ -77,7 +77,7 @@ pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) ->
             break;
         }
     }
-    let checks_keys = context.session.variables.settings().checks_foreign_keys;
+    let checks_keys = context.checks_foreign_keys();
     let remove = |next: &mut Snapshot| {
         let schema = next.schemas.get(name).filter(|_| checks_keys);
         let of_database = |table: &String| (name.to_owned(), table.clone());

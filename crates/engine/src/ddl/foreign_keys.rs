@@ -13,8 +13,7 @@ use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use std::collections::HashSet;
 
 /// The foreign keys that a statement defines, checked. `table`: as it will be, without them, but with those that it
-/// keeps. Errors: 1142, 1215, 1822, 1824,
-/// 1826, 1830, 3104, 3733, 3734, 3780, 3823.
+/// keeps. Errors: 1142, 1215, 1822, 1824, 1826, 1830, 3104, 3733, 3734, 3780, 3823.
 pub fn defined<'s>(
     context: &StatementContext,
     table: &TableDef,
@@ -36,10 +35,7 @@ pub fn defined<'s>(
             let message = format!("Duplicate foreign key constraint name '{name}'");
             return Err(SqlError::new(ErrorCode::ForeignKeyDupName, message));
         }
-        let (database, parent) = match &spec.table.database {
-            Some(database) => (database.clone(), spec.table.name.clone()),
-            None => (table.database.clone(), spec.table.name.clone()),
-        };
+        let (database, parent) = spec.table.in_database(&table.database);
         let key = ForeignKey {
             name,
             columns: own_names(table, &spec.columns),
@@ -91,7 +87,7 @@ fn changes_column(on: &str, action: ReferentialAction) -> bool {
     matches!((on, action), (_, ReferentialAction::SetNull) | ("ON UPDATE", ReferentialAction::Cascade))
 }
 
-/// What the child's columns have to be.
+/// Checks the columns of the child. Errors: 1830 and those of generated columns and of [`refuse_dependents`].
 fn check_child(table: &TableDef, key: &ForeignKey) -> Result<()> {
     for column in key.columns.iter().filter_map(|name| table.column(name)).map(|at| &table.columns[at]) {
         check_generated(column, key)?;
@@ -143,12 +139,16 @@ pub fn not_null(column: &ColumnDef, key: &ForeignKey) -> SqlError {
     SqlError::new(ErrorCode::ForeignKeyColumnNotNull, message)
 }
 
+/// Error 3733.
+fn virtual_column(column: &ColumnDef, key: &ForeignKey) -> SqlError {
+    let message = format!("Foreign key '{}' uses virtual column '{}' which is not supported.", key.name, column.name);
+    SqlError::new(ErrorCode::ForeignKeyVirtualColumn, message)
+}
+
 fn check_generated(column: &ColumnDef, key: &ForeignKey) -> Result<()> {
     let Some(generated) = &column.generated else { return Ok(()) };
     if !generated.stored {
-        let message =
-            format!("Foreign key '{}' uses virtual column '{}' which is not supported.", key.name, column.name);
-        return Err(SqlError::new(ErrorCode::ForeignKeyVirtualColumn, message));
+        return Err(virtual_column(column, key));
     }
     for (on, action) in rules(key) {
         if changes_column(on, action) {
@@ -168,15 +168,14 @@ fn with_parent(
     table: &TableDef,
     key: ForeignKey,
 ) -> Result<ForeignKey> {
-    let checks = context.session.variables.settings().checks_foreign_keys;
-    let is_itself = (&key.database, &key.table) == (&table.database, &table.name);
+    let is_itself = key.refers_to(&table.database, &table.name);
     let found = definitions.table(&key.database, &key.table).ok();
     let parent = if is_itself { Some(table) } else { found.map(|entry| &*entry.def) };
     if !is_itself {
         context.rights.check_table(&key.database, &key.table, Privilege::References, "REFERENCES")?;
     }
     let Some(parent) = parent else {
-        if checks {
+        if context.checks_foreign_keys() {
             let message = format!("Failed to open the referenced table '{}'", key.table);
             return Err(SqlError::new(ErrorCode::ForeignKeyCannotOpenParent, message));
         }
@@ -185,7 +184,7 @@ fn with_parent(
     match is_itself {
         true => {
             // The index that the child's columns have does not serve as the parent's, too.
-            let own = key.columns.iter().map(|name| table.column(name)).collect::<Option<Vec<usize>>>();
+            let own = table.positions(&key.columns);
             let mut others = table.clone();
             if let Some(at) = own.and_then(|own| leading_index(table, &own)) {
                 others.indexes.remove(at);
@@ -197,7 +196,7 @@ fn with_parent(
     Ok(ForeignKey { referenced: own_names(parent, &key.referenced), ..key })
 }
 
-/// What the parent has to have. Errors: 1822, 3734, 3733, 3780.
+/// Checks the columns and indexes of the parent. Errors: 1822, 3734, 3733, 3780.
 pub fn check_parent(table: &TableDef, key: &ForeignKey, parent: &TableDef) -> Result<()> {
     let mut columns = Vec::with_capacity(key.referenced.len());
     for (name, own) in key.referenced.iter().zip(&key.columns) {
@@ -212,9 +211,7 @@ pub fn check_parent(table: &TableDef, key: &ForeignKey, parent: &TableDef) -> Re
         columns.push(at);
         let column = &parent.columns[at];
         if column.generated.as_ref().is_some_and(|generated| !generated.stored) {
-            let message =
-                format!("Foreign key '{}' uses virtual column '{}' which is not supported.", key.name, column.name);
-            return Err(SqlError::new(ErrorCode::ForeignKeyVirtualColumn, message));
+            return Err(virtual_column(column, key));
         }
         let own = table.column(own).map(|at| table.columns[at].ty);
         if own.is_some_and(|own| !are_compatible(own, column.ty)) {
@@ -258,7 +255,7 @@ pub fn referring<'s>(
 ) -> impl Iterator<Item = (&'s TableEntry, &'s ForeignKey)> {
     let is_other =
         move |entry: &&std::sync::Arc<TableEntry>| (&*entry.def.database, &*entry.def.name) != (database, table);
-    let of = move |key: &&ForeignKey| (&*key.database, &*key.table) == (database, table);
+    let of = move |key: &&ForeignKey| key.refers_to(database, table);
     let entries = definitions.tables().filter(is_other);
     entries.flat_map(move |entry| entry.def.foreign_keys.iter().filter(of).map(move |key| (&**entry, key)))
 }
@@ -302,9 +299,14 @@ pub fn refuse_truncate_of_parent(definitions: &Snapshot, entry: &TableEntry) -> 
 /// The names of a table's columns before and after a change, as far as they differ.
 pub type RenamedColumns = Vec<(String, String)>;
 
+/// The name of a column after a change.
+pub fn new_name<'n>(renamed: &'n [(String, String)], name: &'n str) -> &'n str {
+    renamed.iter().find(|(before, _)| before.eq_ignore_ascii_case(name)).map_or(name, |(_, new)| new)
+}
+
 /// Has the foreign keys of all tables name a table, and its columns, as they are from now on.
 pub fn follow(next: &mut Snapshot, from: (&str, &str), to: (&str, &str), columns: &[(String, String)]) -> Result<()> {
-    let is_it = |key: &ForeignKey| (&*key.database, &*key.table) == from;
+    let is_it = |key: &ForeignKey| key.refers_to(from.0, from.1);
     let children: Vec<(String, String)> = next
         .tables()
         .filter(|entry| entry.def.foreign_keys.iter().any(is_it))
@@ -316,9 +318,7 @@ pub fn follow(next: &mut Snapshot, from: (&str, &str), to: (&str, &str), columns
         for key in def.foreign_keys.iter_mut().filter(|key| is_it(key)) {
             (key.database, key.table) = (to.0.to_owned(), to.1.to_owned());
             for column in &mut key.referenced {
-                if let Some((_, name)) = columns.iter().find(|(before, _)| before.eq_ignore_ascii_case(column)) {
-                    column.clone_from(name);
-                }
+                *column = new_name(columns, column).to_owned();
             }
         }
         let entry = TableEntry { def: std::sync::Arc::new(def), ..TableEntry::clone(&entry) };

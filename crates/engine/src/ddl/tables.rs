@@ -29,9 +29,8 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
 
 fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
     let locked = context.lock_names(wanted.iter(), TableUse::Drop)?;
-    let checks_keys = context.session.variables.settings().checks_foreign_keys;
     let remove = |next: &mut Snapshot| {
-        if checks_keys {
+        if context.checks_foreign_keys() {
             foreign_keys::refuse_drop_of_parents(next, wanted)?;
         }
         let mut missing: Vec<String> = Vec::new();
@@ -63,7 +62,7 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
     check_not_virtual(context, &database)?;
     let tables = context.database.tables();
     let entry = context.lock_named(&database, &name, TableUse::Alone)?;
-    if context.session.variables.settings().checks_foreign_keys {
+    if context.checks_foreign_keys() {
         foreign_keys::refuse_truncate_of_parent(&tables.definitions(), &entry)?;
     }
     let schema = entry.schema();

@@ -213,17 +213,15 @@ impl<'a> Writer<'a> {
         Ok(written)
     }
 
+    /// A locking read of the row with this key.
+    fn exclusively(&self, key: &[Value]) -> Result<LockingScan> {
+        let request = LockingScanRequest::of_values(0, key, LockMode::Exclusive);
+        Ok(LockingScan::new(&self.target.storage, request)?)
+    }
+
     /// Locks the row with this key exclusively, for a change that looks at other tables before it is made.
     fn lock(&self, key: &[Value]) -> Result<LockedOrNot> {
-        let request = LockingScanRequest {
-            index: 0,
-            ranges: vec![KeyRange::prefix(key.to_vec())],
-            reverse: false,
-            mode: LockMode::Exclusive,
-            gaps: false,
-            skip_locked: false,
-        };
-        let mut rows = LockingScan::new(&self.target.storage, request)?;
+        let mut rows = self.exclusively(key)?;
         let store = self.context.database.store();
         let row =
             self.context.transaction.change(store, |transaction| rows.next_to_change(transaction, self.counters()));
@@ -241,15 +239,7 @@ impl<'a> Writer<'a> {
         if self.context.locks_gaps() || !self.context.transaction.is_open() || self.seen.lock().is_none() {
             return Ok(Written::Yes);
         }
-        let request = LockingScanRequest {
-            index: 0,
-            ranges: vec![KeyRange::prefix(key.to_vec())],
-            reverse: false,
-            mode: LockMode::Exclusive,
-            gaps: false,
-            skip_locked: false,
-        };
-        let mut rows = LockingScan::new(&self.target.storage, request)?;
+        let mut rows = self.exclusively(key)?;
         let store = self.context.database.store();
         let row = self.context.transaction.change(store, |transaction| rows.next(transaction, self.counters()));
         self.unless_stale(key, row.map(|row| row.is_some()))
@@ -298,7 +288,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What became of the wish to lock a row.
+/// A row that was asked for: locked, or the outcome of the change that is then not made.
 enum LockedOrNot {
     Locked(LockedRow),
     Not(Written),

@@ -65,8 +65,7 @@ pub enum RowSource {
 
 /// Returns true if each row has to be looked at: it has values that are computed, conditions to meet, or a parent.
 fn comes_checked(context: &StatementContext, entry: &TableEntry) -> bool {
-    let checks_keys = context.session.variables.settings().checks_foreign_keys;
-    entry.def.has_row_expressions() || checks_keys && !entry.def.foreign_keys.is_empty()
+    entry.def.has_row_expressions() || context.checks_foreign_keys() && !entry.def.foreign_keys.is_empty()
 }
 
 /// Loads into a table: `fill` pushes the rows. On an error the table is as it was.

@@ -150,6 +150,11 @@ impl StatementContext {
         self.session.variables.settings().date_modes
     }
 
+    /// The session's `foreign_key_checks`.
+    pub fn checks_foreign_keys(&self) -> bool {
+        self.session.variables.settings().checks_foreign_keys
+    }
+
     /// Error 1046 without a current database.
     pub fn require_database(&self) -> Result<String> {
         let current = self.session.current_database.clone();

@@ -208,7 +208,7 @@ impl StatementTables {
     /// those of LOCK TABLES, which has locked them, too (manual 13.3.6).
     pub fn lock_families(&self, targets: impl IntoIterator<Item = TableId>) -> Result<()> {
         let context = &self.context;
-        if !context.session.variables.settings().checks_foreign_keys {
+        if !context.checks_foreign_keys() {
             return Ok(());
         }
         let reached = self.set.families().reached(targets);

@@ -56,8 +56,9 @@ impl Reference {
 }
 
 impl KeySide {
-    fn of(table: &TableDef, names: &[String]) -> Option<KeySide> {
-        let columns = names.iter().map(|name| table.column(name)).collect::<Option<Vec<usize>>>()?;
+    /// The columns of these names; `None` if one is missing, or no index begins with them.
+    pub fn of(table: &TableDef, names: &[String]) -> Option<KeySide> {
+        let columns = table.positions(names)?;
         let index = leading_index(table, &columns)?;
         Some(KeySide { table: table.id, columns, index })
     }
@@ -65,10 +66,7 @@ impl KeySide {
 
 /// The first index of a table that begins with these columns, as wholes.
 pub fn leading_index(table: &TableDef, columns: &[usize]) -> Option<usize> {
-    table.indexes.iter().position(|index| {
-        let begins = |(part, column): (&muster_types::KeyPart, &usize)| part.column == *column && part.prefix.is_none();
-        index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(begins)
-    })
+    table.indexes.iter().position(|index| index.begins_with(columns))
 }
 
 /// The foreign keys that a table takes part in.

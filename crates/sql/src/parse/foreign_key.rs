@@ -6,7 +6,7 @@ use muster_algebra::ReferentialAction;
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
 
-/// What stands behind the columns of a foreign key.
+/// The part of a foreign key behind its columns.
 pub(super) struct References {
     table: TableName,
     columns: Vec<String>,

@@ -106,7 +106,7 @@ pub struct ColumnSpec {
     pub generated: Option<GeneratedSpec>,
     /// Taken by the table, whose constraints they are.
     pub checks: Vec<CheckSpec>,
-    /// What the column's definition is warned of, in the order of the warnings.
+    /// Parts of the column's definition that are warned of, in the order of the warnings.
     pub deprecated: Vec<DeprecatedPart>,
 }
 

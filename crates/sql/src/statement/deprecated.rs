@@ -1,4 +1,4 @@
-//! What a column definition may still have, with a warning (MySQL 8.0's manual 13.1.1, 13.1.6, 13.3.1).
+//! Parts that a column definition may still have, with a warning (MySQL 8.0's manual 13.1.1, 13.1.6, 13.3.1).
 
 use muster_types::ErrorCode;
 

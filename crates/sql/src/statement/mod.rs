@@ -164,6 +164,13 @@ pub struct TableName {
     pub name: String,
 }
 
+impl TableName {
+    /// Database and name of the table; `database`: where it is if the statement does not say so.
+    pub fn in_database(&self, database: &str) -> (String, String) {
+        (self.database.clone().unwrap_or_else(|| database.to_owned()), self.name.clone())
+    }
+}
+
 /// Output of EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExplainFormat {

@@ -25,7 +25,7 @@ pub(crate) fn of_text(expr: &Expr, columns: &Columns) -> Option<u32> {
             Expr::Call { function: ScalarFunction::Library(function), .. } => {
                 !matches!(function.name, "FIELD" | "FIND_IN_SET")
             }
-            // What is negative has twenty digits then.
+            // A negative number has twenty digits then.
             Expr::Cast { arg, ty } if ty.is_unsigned() => {
                 let from = arg.ty(columns);
                 from.is_unsigned() || !matches!(from, SqlType::Int { .. } | SqlType::Time { .. })

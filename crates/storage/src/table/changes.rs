@@ -12,7 +12,7 @@ use crate::{
     tree::UndoKind,
     tree::{FirstRecord, Rest, Room, Tree, TreeChange, page::leaf::slot::Version},
 };
-use muster_types::{KeyRange, Value};
+use muster_types::Value;
 use std::sync::{Arc, atomic::Ordering};
 
 impl Table {
@@ -159,9 +159,7 @@ impl Table {
         mode: LockMode,
         counters: &Counters,
     ) -> Result<Option<Vec<Value>>> {
-        let ranges = vec![KeyRange::prefix(key.to_vec())];
-        let request = LockingScanRequest { index, ranges, reverse: false, mode, gaps: false, skip_locked: false };
-        LockingScan::new(self, request)?.next(trx, counters)
+        LockingScan::new(self, LockingScanRequest::of_values(index, key, mode))?.next(trx, counters)
     }
 
     /// Locks the row with this key of the clustered tree exclusively, and reads its newest version.

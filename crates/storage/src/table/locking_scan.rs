@@ -36,6 +36,14 @@ pub struct LockingScanRequest {
     pub skip_locked: bool,
 }
 
+impl LockingScanRequest {
+    /// The rows with these values in the first parts of an index, without gaps; waits for those that are locked.
+    pub fn of_values(index: usize, values: &[Value], mode: LockMode) -> LockingScanRequest {
+        let ranges = vec![KeyRange::prefix(values.to_vec())];
+        LockingScanRequest { index, ranges, reverse: false, mode, gaps: false, skip_locked: false }
+    }
+}
+
 /// A range that is read.
 #[derive(Debug)]
 struct Range {

@@ -86,8 +86,8 @@ impl ForeignKeys<'_> {
     ) -> Result<()> {
         let (id, counters) = (child.def.id, self.context.process.counters.storage());
         let mut scan = self.scan(child, side, values, LockMode::Exclusive)?;
-        // What a change of a child puts into the range is equal by its collation, and lies behind the place that the
-        // scan has come to, or in that place.
+        // An entry that a change of a child puts into the range is equal by its collation, and lies behind the place
+        // that the scan has come to, or in that place.
         while let Some(row) = self.change(child, |transaction| scan.next_to_change(transaction, counters))? {
             self.context.check_interrupt()?;
             let new = match (parent.new, action) {

@@ -28,7 +28,7 @@ use crate::{
 };
 use muster_algebra::{TableDef, TableId};
 use muster_storage::{LockMode, LockingScan, LockingScanRequest, Savepoint, StorageError, Table, Transaction};
-use muster_types::{ErrorCode, KeyRange, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 /// A table that foreign keys lead to.
@@ -50,7 +50,7 @@ pub struct ForeignKeys<'a> {
 impl<'a> ForeignKeys<'a> {
     /// `None` for a table without foreign keys, and if the session does not check them.
     pub fn of(context: &'a StatementContext, target: &OpenTarget) -> Option<ForeignKeys<'a>> {
-        if !context.session.variables.settings().checks_foreign_keys {
+        if !context.checks_foreign_keys() {
             return None;
         }
         let (def, storage) = (Arc::clone(&target.entry.def), Arc::clone(&target.storage));
@@ -99,14 +99,8 @@ impl<'a> ForeignKeys<'a> {
 
     /// A locking read of the rows with these values.
     fn scan(&self, table: &RelatedTable, side: &KeySide, values: &[Value], mode: LockMode) -> Result<LockingScan> {
-        let request = LockingScanRequest {
-            index: side.index,
-            ranges: vec![KeyRange::prefix(values.to_vec())],
-            reverse: false,
-            mode,
-            gaps: self.context.locks_gaps(),
-            skip_locked: false,
-        };
+        let request = LockingScanRequest::of_values(side.index, values, mode);
+        let request = LockingScanRequest { gaps: self.context.locks_gaps(), ..request };
         LockingScan::new(&table.storage, request).map_err(|e| storage_error(&table.def, e))
     }
 

@@ -6,7 +6,7 @@ use crate::{
     statement::StatementContext,
     tables::{TableSet, leading_index},
 };
-use muster_algebra::{CheckConstraint, ForeignKey, IndexDef, TableDef};
+use muster_algebra::{CheckConstraint, ForeignKey, TableDef};
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
@@ -153,14 +153,9 @@ pub(super) fn referential_constraints(snapshot: &Snapshot, context: &StatementCo
 /// The index of a child that is its own parent is not it.
 fn referenced_index<'s>(snapshot: &'s Snapshot, child: &TableDef, key: &ForeignKey) -> Option<&'s str> {
     let parent = &snapshot.table(&key.database, &key.table).ok()?.def;
-    let columns_of = |names: &[String]| names.iter().map(|name| parent.column(name)).collect::<Option<Vec<usize>>>();
-    let columns = columns_of(&key.referenced)?;
-    let own = columns_of(&key.columns).filter(|_| parent.id == child.id);
+    let columns = parent.positions(&key.referenced)?;
+    let own = parent.positions(&key.columns).filter(|_| parent.id == child.id);
     let own = own.and_then(|own| leading_index(parent, &own));
-    let begins = |index: &IndexDef| {
-        index.parts.len() >= columns.len()
-            && index.parts.iter().zip(&columns).all(|(part, column)| part.column == *column && part.prefix.is_none())
-    };
     let unique = parent.indexes.iter().enumerate().filter(|(at, index)| index.unique && Some(*at) != own);
-    unique.map(|(_, index)| index).find(|index| begins(index)).map(|index| &*index.name)
+    unique.map(|(_, index)| index).find(|index| index.begins_with(&columns)).map(|index| &*index.name)
 }
