@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::{
     AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side,
-    SortKey, Subplan,
+    SortKey, Subplan, Window,
     expr_text::{Printer, column_name},
 };
 use std::{borrow::Borrow, fmt::Write};
@@ -113,6 +113,7 @@ impl<'a> Tree<'a> {
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
             PlanOp::EarlyStop { input, fallback, .. } => {
@@ -239,6 +240,7 @@ impl<'a> Tree<'a> {
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
+            PlanOp::Window { window, .. } => self.window(window),
             PlanOp::Sort { keys, fetch, .. } => {
                 let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
                 format!("Sort: {}{limit}", self.sort_keys(keys))
@@ -253,6 +255,14 @@ impl<'a> Tree<'a> {
             }
             PlanOp::Shared { id, .. } => format!("Materialize shared rows #{id} if needed"),
         }
+    }
+
+    fn window(&self, window: &Window) -> String {
+        let expr = |e: &Expr| self.with_printer(|p| p.list(std::slice::from_ref(e)));
+        let sort_key = |key: &SortKey| self.sort_keys(std::slice::from_ref(key));
+        let calls: Vec<String> =
+            crate::window::calls(window, &expr, &sort_key).into_iter().map(|(_, text)| text).collect();
+        format!("Window aggregate: {}", calls.join(", "))
     }
 
     fn scan(&self, scan: &Scan) -> String {
@@ -432,6 +442,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),
+        PlanOp::Window { window, .. } => window.exprs(),
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         PlanOp::FinalAggregate { .. }
         | PlanOp::Exchange { .. }

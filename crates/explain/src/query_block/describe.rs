@@ -155,6 +155,17 @@ impl<'a> BlockWalk<'_, '_, 'a> {
                 };
                 if own { sorted(self) } else { self.own_or_derived(plan, sorted) }
             }
+            PlanOp::Window { input, .. } => {
+                // The sort of a window is not the block's ORDER BY.
+                let (below, sorts) = match &input.op {
+                    PlanOp::Sort { input, .. } => (input, true),
+                    _ => (input, false),
+                };
+                self.part(below, in_join);
+                let ordering = self.block.ordering.get_or_insert_default();
+                ordering.filesort |= sorts;
+                ordering.temporary_table = true;
+            }
             PlanOp::HashAggregate { .. } | PlanOp::FinalAggregate { .. } | PlanOp::StreamAggregate { .. } => {
                 self.aggregate(plan, in_join)
             }

@@ -113,6 +113,7 @@ impl Parallelism {
             | PlanOp::PartialAggregate { .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Exchange { .. }
+            | PlanOp::Window { .. }
             | PlanOp::Sort { .. } => 1,
         }
     }

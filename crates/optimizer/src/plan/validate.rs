@@ -177,6 +177,15 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(call_exprs(call), &known)?;
             }
         }
+        PlanOp::Window { input, window } => {
+            let expected: Vec<ColId> =
+                input.output.iter().copied().chain(window.calls.iter().map(|(id, _)| *id)).collect();
+            if expected != plan.output {
+                return fail("the output of a window is not its input and its calls");
+            }
+            produce(window.calls.iter().map(|(id, _)| *id), produced)?;
+            check_exprs(window.exprs(), &known)?;
+        }
         PlanOp::Sort { input, keys, .. } => {
             if input.output != plan.output {
                 return fail("Sort changes its columns");
@@ -238,6 +247,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
         }
         PlanOp::MergeJoin { .. } | PlanOp::EarlyStop { .. } => inputs == [1, 1] && plan.partitions == 1,
         PlanOp::StreamAggregate { .. } | PlanOp::Shared { .. } => inputs == [1],
+        PlanOp::Window { .. } => inputs == [1] && plan.partitions == 1,
         PlanOp::Limit { offset, .. } => inputs == [plan.partitions] && (plan.partitions == 1 || *offset == 0),
         PlanOp::UnionAll { .. } => inputs.iter().sum::<usize>().max(1) == plan.partitions,
         PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Sort { .. } | PlanOp::Exchange { .. } => true,

@@ -126,6 +126,13 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let (input, map) = merge(*input, context)?;
             Ok(merge_aggregate(input, group, aggregates, map))
         }
+        Rel::Window { input, mut window } => {
+            let (input, map) = merge(*input, context)?;
+            for expr in window.exprs_mut() {
+                replace_with(expr, |e| substitute(e, &map));
+            }
+            Ok((Rel::Window { input: Box::new(input), window }, map))
+        }
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
             let keys = keys

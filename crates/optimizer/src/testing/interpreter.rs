@@ -46,6 +46,7 @@ impl Data {
             Rel::Aggregate { input, group, aggregates } => {
                 self.aggregate(self.rel(input, outer), group, aggregates, outer)
             }
+            Rel::Window { .. } => panic!("window functions are compared with MySQL's"),
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
             Rel::Limit { input, offset, count } => limit(self.rel(input, outer), *offset, *count),
             Rel::Union { inputs, columns } => {
@@ -128,6 +129,7 @@ impl Data {
                 assert_grouped(&rows, group);
                 self.aggregate(rows, group, aggregates, outer)
             }
+            PlanOp::Window { .. } => panic!("window functions are compared with MySQL's"),
             PlanOp::Sort { input, keys, fetch } => limit(self.sort(self.plan(input, outer), keys, outer), 0, *fetch),
             PlanOp::EarlyStop { input, fallback, .. } => {
                 let rows = self.plan(input, outer);

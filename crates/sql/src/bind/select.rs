@@ -82,7 +82,8 @@ impl Binder<'_> {
             }
         }
 
-        let mut aggregates = Aggregates::default();
+        let windows = self.window_definitions(&select.named_window)?;
+        let mut aggregates = Aggregates { windows, ..Aggregates::default() };
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         keep_digits(&mut selected, wants_from);
         let group = self.group_items(select, &scope, names, &selected)?;
@@ -94,30 +95,36 @@ impl Binder<'_> {
             }
             None => Vec::new(),
         };
+        aggregates.windows.refuse_in_having(&having, &selected)?;
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
         if !aggregated && !aggregates.reduce_rows() {
-            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
+            let mut windows = std::mem::take(&mut aggregates.windows);
+            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having).chain(windows.exprs_mut());
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
+            aggregates.windows = windows;
         }
         if !ordered && !limits.is_set() {
             keys.clear();
         }
         self.note_rows(aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
+        let mut windows = std::mem::take(&mut aggregates.windows);
         let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
             if !explicit_group {
                 // There is one row.
                 keys.clear();
             }
-            let parts = parts(&mut selected, &mut having, &mut keys);
-            rel = self.group(rel, &from, group, aggregates, parts)?;
+            let mut parts = parts(&mut selected, &mut having, &mut keys);
+            parts.windows = windows.parts();
+            rel = self.group(rel, &from, group, aggregates.calls, parts)?;
         }
         if !having.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
+        rel = self.windows(rel, windows);
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
@@ -314,6 +321,7 @@ fn parts<'x>(selected: &'x mut [Selected], having: &'x mut [Expr], keys: &'x mut
         outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
         having: having.iter_mut().collect(),
         keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
+        windows: Vec::new(),
     }
 }
 
@@ -374,7 +382,6 @@ fn refuse(select: &ast::Select) -> Result<()> {
     for (present, what) in [
         (select.into.is_some(), "SELECT .. INTO"),
         (modifiers.is_some_and(|m| m.sql_calc_found_rows), "SQL_CALC_FOUND_ROWS"),
-        (!select.named_window.is_empty(), "WINDOW"),
         (select.qualify.is_some(), "QUALIFY"),
         (select.top.is_some(), "TOP"),
         (matches!(select.distinct, Some(Distinct::On(_))), "DISTINCT ON"),
