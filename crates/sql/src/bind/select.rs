@@ -86,6 +86,10 @@ impl Binder<'_> {
         let mut aggregates = Aggregates { windows, ..Aggregates::default() };
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         keep_digits(&mut selected, wants_from);
+        if !select.named_window.is_empty() {
+            let cx = ExprContext::new(&scope, names, Clause::FieldList);
+            self.check_unused_windows(&mut ExprContext { aggregates: Some(&mut aggregates), ..cx })?;
+        }
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = match &select.having {
             Some(condition) => {

@@ -311,6 +311,9 @@ impl Binder<'_> {
             [ast::ObjectNamePart::Identifier(i)] => i.value.to_ascii_uppercase(),
             _ => return Err(function::no_such_function(cx, &name)),
         };
+        if window::is_window_function(&upper) {
+            return Err(SqlError::syntax(")", 1));
+        }
         if aggregate::is_aggregate(&upper) {
             return self.aggregate(&upper, function, cx);
         }

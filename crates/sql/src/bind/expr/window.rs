@@ -102,6 +102,22 @@ impl Binder<'_> {
         Ok(self.aggregate_item(id, shown))
     }
 
+    /// Binds what the WINDOW clause defines and nobody uses, for its errors.
+    pub(in crate::bind) fn check_unused_windows(&mut self, cx: &mut ExprContext) -> Result<()> {
+        let Some(aggregates) = &cx.aggregates else { return Ok(()) };
+        let windows = &aggregates.windows;
+        let is_used = |name: &String| windows.calls.iter().any(|(_, call)| call.name == *name);
+        let unused: Vec<String> = windows.named.iter().map(|w| w.name.clone()).filter(|n| !is_used(n)).collect();
+        for name in unused {
+            let definition = self.window_definition(&WindowType::NamedWindow(ast::Ident::new(name)), cx)?;
+            cx.in_window = true;
+            self.partition(&definition, cx)?;
+            let order = self.window_order(&definition, cx)?;
+            self.frame(&definition, &order, cx)?;
+        }
+        Ok(())
+    }
+
     fn bound_window(
         &mut self,
         name: &str,
