@@ -68,9 +68,10 @@ impl Client {
 
 /// A database with the tables of all histories.
 struct History {
-    _directory: tempfile::TempDir,
     database: Arc<Database>,
     time: Duration,
+    /// The directory is dropped last: a database that closes writes its pages and its log.
+    _directory: tempfile::TempDir,
 }
 
 impl History {
@@ -81,7 +82,7 @@ impl History {
         for sql in ["CREATE DATABASE d", "USE d"].iter().chain(setup) {
             rows(&mut session, sql).await.unwrap_or_else(|e| panic!("{sql}: {}", e.message));
         }
-        History { _directory: directory, database, time }
+        History { database, time, _directory: directory }
     }
 
     async fn number(&self, sql: &str) -> i64 {
