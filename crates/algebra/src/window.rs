@@ -93,8 +93,8 @@ pub enum FrameBound {
 pub struct ValueBound {
     /// The sort key, as the type of `value`.
     pub key: Expr,
-    /// The value with which the keys of other rows are compared. NULL beside a key that is not NULL: the value is beyond
-    /// what its type holds, and the bound is the end of the partition.
+    /// The value with which the keys of other rows are compared. NULL beside a key that is not NULL: the value is
+    /// beyond what its type holds, and the bound is the end of the partition.
     pub value: Expr,
 }
 

@@ -229,12 +229,10 @@ impl<'a> Tree<'a> {
                 format!("Aggregate using hash{}", self.aggregates(group, aggregates))
             }
             PlanOp::PartialAggregate { group, aggregates, .. } => {
-                let using = if group.is_empty() { "" } else { " using hash" };
-                format!("Partial aggregate{using}{}", self.aggregates(group, aggregates))
+                format!("Partial aggregate{}{}", using_hash(group), self.aggregates(group, aggregates))
             }
             PlanOp::FinalAggregate { group, aggregates, .. } => {
-                let using = if group.is_empty() { "" } else { " using hash" };
-                format!("Final aggregate{using}{}", self.aggregates(group, aggregates))
+                format!("Final aggregate{}{}", using_hash(group), self.aggregates(group, aggregates))
             }
             PlanOp::Exchange { kind, input } => self.exchange(kind, input.partitions, plan.partitions),
             PlanOp::StreamAggregate { group, aggregates, .. } => {
@@ -262,7 +260,7 @@ impl<'a> Tree<'a> {
         let sort_key = |key: &SortKey| self.sort_keys(std::slice::from_ref(key));
         let calls: Vec<String> =
             crate::window::calls(window, &expr, &sort_key).into_iter().map(|(_, text)| text).collect();
-        format!("Window aggregate: {}", calls.join(", "))
+        format!("{}: {}", crate::window::operator(window), calls.join(", "))
     }
 
     fn scan(&self, scan: &Scan) -> String {
@@ -423,6 +421,10 @@ fn subplans_of(plan: &Plan) -> Vec<&Subplan> {
         });
     }
     found
+}
+
+fn using_hash(group: &[ColId]) -> &'static str {
+    if group.is_empty() { "" } else { " using hash" }
 }
 
 fn own_exprs(op: &PlanOp) -> Vec<&Expr> {

@@ -146,7 +146,7 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
 fn is_never_null(function: &WindowFunction) -> bool {
     use WindowFunction::*;
     match function {
-        RowNumber | Rank | DenseRank | PercentRank | CumeDist => true,
+        RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. } => true,
         Aggregate(call) => call.function == muster_algebra::AggregateFunction::Count,
         _ => false,
     }

@@ -17,7 +17,9 @@ mod rows;
 mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
-use muster_algebra::{AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey};
+use muster_algebra::{
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey, Window,
+};
 use muster_types::Result;
 use muster_types::SqlError;
 
@@ -178,11 +180,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
         }
         PlanOp::Window { input, window } => {
-            let expected: Vec<ColId> =
-                input.output.iter().copied().chain(window.calls.iter().map(|(id, _)| *id)).collect();
-            if expected != plan.output {
-                return fail("the output of a window is not its input and its calls");
-            }
+            check_window(plan, input, window)?;
             produce(window.calls.iter().map(|(id, _)| *id), produced)?;
             check_exprs(window.exprs(), &known)?;
         }
@@ -222,6 +220,15 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     check_partitions(plan)?;
     let promised: ColSet = plan.output.iter().chain(params).copied().collect();
     check_keys(&plan.order, &promised)
+}
+
+/// Checks that window functions add their columns to those of the input.
+fn check_window(plan: &Plan, input: &Plan, window: &Window) -> Result<()> {
+    let computed = window.calls.iter().map(|(id, _)| *id);
+    match input.output.iter().copied().chain(computed).eq(plan.output.iter().copied()) {
+        true => Ok(()),
+        false => fail("the output of a window is not its input and its calls"),
+    }
 }
 
 /// Checks that the operator can work in the partitions that were planned.

@@ -111,6 +111,7 @@ impl Aggregates {
     pub fn replace_any_values<'e>(&mut self, exprs: impl Iterator<Item = &'e mut Expr>) {
         if !self.calls.is_empty() {
             exprs.for_each(|expr| replace_calls(expr, &self.calls));
+            self.windows.exprs_mut().for_each(|expr| replace_calls(expr, &self.calls));
             self.calls.clear();
         }
     }

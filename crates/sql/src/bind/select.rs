@@ -74,22 +74,14 @@ impl Binder<'_> {
         let (mut rel, from) = (joined.rel, joined.from);
         let scope = Scope { from: &from, parent: names.outer };
         if let Some(condition) = &select.selection {
-            let item = self.expression(condition, &scope, names, Clause::Where)?;
-            let predicates = self.conditions(item, &from);
-            self.dependencies.add_conditions(&predicates);
-            if !predicates.is_empty() {
-                rel = Rel::Filter { input: Box::new(rel), predicates };
-            }
+            rel = self.filtered(rel, condition, &scope, names)?;
         }
 
         let windows = self.window_definitions(&select.named_window)?;
         let mut aggregates = Aggregates { windows, ..Aggregates::default() };
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         keep_digits(&mut selected, wants_from);
-        if !select.named_window.is_empty() {
-            let cx = ExprContext::new(&scope, names, Clause::FieldList);
-            self.check_unused_windows(&mut ExprContext { aggregates: Some(&mut aggregates), ..cx })?;
-        }
+        self.check_unused_windows(&scope, names, &mut aggregates)?;
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = match &select.having {
             Some(condition) => {
@@ -104,10 +96,8 @@ impl Binder<'_> {
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
         if !aggregated && !aggregates.reduce_rows() {
-            let mut windows = std::mem::take(&mut aggregates.windows);
-            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having).chain(windows.exprs_mut());
+            let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
-            aggregates.windows = windows;
         }
         if !ordered && !limits.is_set() {
             keys.clear();
@@ -137,6 +127,14 @@ impl Binder<'_> {
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    /// The rows of the FROM clause that pass the condition of WHERE.
+    fn filtered(&mut self, rel: Rel, condition: &ast::Expr, scope: &Scope, names: &Names) -> Result<Rel> {
+        let item = self.expression(condition, scope, names, Clause::Where)?;
+        let predicates = self.conditions(item, scope.from);
+        self.dependencies.add_conditions(&predicates);
+        Ok(if predicates.is_empty() { rel } else { Rel::Filter { input: Box::new(rel), predicates } })
     }
 
     /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.

@@ -1,5 +1,5 @@
 //! `NTH_VALUE(x, n) FROM FIRST OVER ..`: the words say what holds without them, and are left out. `FROM LAST` is
-//! refused, as MySQL does (manual 14.20.1).
+//! refused, as MySQL does; so is what a frame excludes (manual 14.20.1).
 
 use super::source::SourceText;
 use muster_types::{Result, SqlError};
@@ -14,6 +14,7 @@ pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
     if !significant.iter().any(|at| source.keyword(*at) == Keyword::OVER) {
         return Ok(());
     }
+    refuse_exclusion(source, &significant)?;
     for four in significant.windows(4) {
         let &[before, from, end, over] = four else { continue };
         let is_call = source.tokens[before].token == Token::RParen && source.keyword(from) == Keyword::FROM;
@@ -28,6 +29,21 @@ pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
                 }
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Error 1235 for `EXCLUDE CURRENT ROW` and its kin at the end of a frame.
+fn refuse_exclusion(source: &SourceText, significant: &[usize]) -> Result<()> {
+    for three in significant.windows(3) {
+        let &[before, exclude, what] = three else { continue };
+        let ends_frame = matches!(word(source, before).as_str(), "ROW" | "PRECEDING" | "FOLLOWING");
+        if ends_frame
+            && word(source, exclude) == "EXCLUDE"
+            && matches!(word(source, what).as_str(), "CURRENT" | "GROUP" | "TIES" | "NO")
+        {
+            return Err(SqlError::unsupported("EXCLUDE"));
         }
     }
     Ok(())

@@ -71,6 +71,7 @@ codes! {
     ViewInvalid = 1356, "HY000";
     FieldInOrderNotSelect = 3065, "HY000";
     AggregateInOrderNotSelect = 3066, "HY000";
+    AggregateOrderForUnion = 3028, "HY000";
     AggregateOrderNonAggQuery = 3029, "HY000";
     WrongDbName = 1102, "42000";
     WrongTableName = 1103, "42000";

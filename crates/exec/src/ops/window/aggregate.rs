@@ -1,6 +1,6 @@
 //! Aggregates over frames. Within a partition both ends of frames only move forward.
 
-use super::blocks::Block;
+use super::{blocks::Block, without_negative_zero};
 use crate::{
     agg::{BitOp, Kind, Moments},
     expr::{Physical, decimal256::widest_of},
@@ -160,8 +160,9 @@ fn running<T: ArrowNativeTypeOp>(values: &ArrayRef, value: impl Fn(usize) -> T) 
 /// The row of the smallest or largest value of each frame, the first of equal ones. A queue holds the rows that are
 /// the best of those from them on.
 fn extremes(order: &ArrayRef, frames: &[Range<usize>], largest: bool) -> Result<UInt64Array> {
+    let order = without_negative_zero(order.clone());
     let options = SortOptions { descending: largest, nulls_first: false };
-    let compare = make_comparator(order, order, options)?;
+    let compare = make_comparator(&order, &order, options)?;
     let (mut queue, mut seen): (VecDeque<usize>, usize) = (VecDeque::new(), 0);
     let mut last = 0..0;
     let best = frames.iter().map(|frame| {

@@ -1,6 +1,6 @@
 //! The rows that a function sees, for each row of a block.
 
-use super::blocks::Block;
+use super::{blocks::Block, without_negative_zero};
 use crate::expr::Physical;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ord::ord::{DynComparator, make_comparator};
@@ -67,7 +67,9 @@ impl PhysicalFrame {
 impl PhysicalBound {
     fn values(&self, rows: &RecordBatch) -> Result<Option<Values>> {
         let (PhysicalBound::Before(range) | PhysicalBound::After(range)) = self else { return Ok(None) };
-        let array = |physical: &Physical| physical.evaluate(rows)?.into_array(rows.num_rows());
+        let array = |physical: &Physical| -> Result<ArrayRef> {
+            Ok(without_negative_zero(physical.evaluate(rows)?.into_array(rows.num_rows())?))
+        };
         let (keys, bounds) = (array(&range.key)?, array(&range.value)?);
         let options = SortOptions { descending: range.descending, nulls_first: !range.descending };
         let compare = make_comparator(&keys, &bounds, options)?;

@@ -21,7 +21,11 @@ pub use frame::{PhysicalBound, PhysicalFrame, ValueRange};
 
 use super::{only, plan_methods::no_expressions, unordered};
 use crate::expr::Physical;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{
+    ArrayRef, RecordBatch, UInt64Array,
+    cast::AsArray,
+    types::{Float32Type, Float64Type},
+};
 use arrow_schema::SchemaRef;
 use arrow_select::{interleave::interleave, take::take};
 use blocks::{Block, Blocks};
@@ -181,6 +185,17 @@ impl Layout {
                 aggregated.results(block, &frames).await?
             }
         })
+    }
+}
+
+/// Values to be compared: Arrow's comparison puts -0 before 0, which are equal.
+fn without_negative_zero(values: ArrayRef) -> ArrayRef {
+    if let Some(doubles) = values.as_primitive_opt::<Float64Type>() {
+        return Arc::new(doubles.unary::<_, Float64Type>(|value| value + 0.0));
+    }
+    match values.as_primitive_opt::<Float32Type>() {
+        Some(floats) => Arc::new(floats.unary::<_, Float32Type>(|value| value + 0.0)),
+        None => values,
     }
 }
 

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     bind::{
-        binder::Binder,
+        binder::{Aggregates, Binder},
         order::{self, limit_number},
-        scope::Clause,
+        scope::{Clause, Names, Scope},
         window::{BoundWindow, UNNAMED},
     },
     typing::{Item, result},
@@ -103,14 +103,19 @@ impl Binder<'_> {
     }
 
     /// Binds what the WINDOW clause defines and nobody uses, for its errors.
-    pub(in crate::bind) fn check_unused_windows(&mut self, cx: &mut ExprContext) -> Result<()> {
-        let Some(aggregates) = &cx.aggregates else { return Ok(()) };
+    pub(in crate::bind) fn check_unused_windows(
+        &mut self,
+        scope: &Scope,
+        names: &Names,
+        aggregates: &mut Aggregates,
+    ) -> Result<()> {
         let windows = &aggregates.windows;
         let is_used = |name: &String| windows.calls.iter().any(|(_, call)| call.name == *name);
         let unused: Vec<String> = windows.named.iter().map(|w| w.name.clone()).filter(|n| !is_used(n)).collect();
+        let cx = ExprContext::new(scope, names, Clause::FieldList);
+        let cx = &mut ExprContext { aggregates: Some(aggregates), in_window: true, ..cx };
         for name in unused {
             let definition = self.window_definition(&WindowType::NamedWindow(ast::Ident::new(name)), cx)?;
-            cx.in_window = true;
             self.partition(&definition, cx)?;
             let order = self.window_order(&definition, cx)?;
             self.frame(&definition, &order, cx)?;
@@ -146,7 +151,7 @@ impl Binder<'_> {
         if let Aggregate(call) = function {
             return self.aggregate_column(name, call, decimals);
         }
-        let nullable = !matches!(function, RowNumber | Rank | DenseRank | PercentRank | CumeDist);
+        let nullable = !matches!(function, RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. });
         let id = self.columns.add_computed(name, ty, nullable);
         self.columns.set_decimals(id, decimals);
         if matches!(function, RowNumber | Rank | DenseRank | Ntile { .. }) {
@@ -259,6 +264,9 @@ impl Binder<'_> {
             WindowFrameUnits::Groups => return Err(SqlError::unsupported("GROUPS")),
         };
         use ast::WindowFrameBound as B;
+        if frame.end_bound.is_none() && matches!(frame.start_bound, B::Following(_)) {
+            return Err(SqlError::syntax("FOLLOWING", 1));
+        }
         let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);
         if matches!(frame.start_bound, B::Following(None)) {
             let message = format!("Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.");
