@@ -12,6 +12,7 @@
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
+//!   Window                                 window.rs: window functions
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
 //!
@@ -31,6 +32,7 @@ mod query_block;
 pub mod rel;
 pub mod statistics;
 pub mod switch;
+mod window;
 
 pub use catalog::{
     Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, ForeignKey, Generated, IndexDef,
@@ -50,3 +52,4 @@ pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};
+pub use window::{Frame, FrameBound, FrameUnits, ValueBound, Window, WindowCall, WindowFunction};

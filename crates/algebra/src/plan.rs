@@ -1,6 +1,6 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
-use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, SortKey, TableDef};
+use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, SortKey, TableDef, Window};
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -195,6 +195,11 @@ pub enum PlanOp {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// The input is in the order of [`Window::sort_keys`].
+    Window {
+        input: Box<Plan>,
+        window: Window,
+    },
     /// One partition, whatever the input has. `fetch`: only the first rows are wanted (top-N).
     Sort {
         input: Box<Plan>,
@@ -269,6 +274,7 @@ impl Plan {
             | PlanOp::PartialAggregate { input, .. }
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Exchange { input, .. }
@@ -291,6 +297,7 @@ impl Plan {
             | PlanOp::PartialAggregate { input, .. }
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Exchange { input, .. }
@@ -333,6 +340,7 @@ impl Plan {
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(of_call).collect(),
+            PlanOp::Window { window, .. } => window.exprs(),
             PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter().collect(),
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
@@ -373,6 +381,7 @@ impl Plan {
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter_mut().flat_map(of_call).collect(),
+            PlanOp::Window { window, .. } => window.exprs_mut(),
             PlanOp::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter_mut().collect(),
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }

@@ -1,6 +1,6 @@
 //! The logical algebra: what a query means, with no word on how to get it.
 
-use crate::{AggregateCall, ColId, Expr, TableDef};
+use crate::{AggregateCall, ColId, Expr, TableDef, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -88,6 +88,11 @@ pub enum Rel {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// All rows, with the results of window functions behind their columns.
+    Window {
+        input: Box<Rel>,
+        window: Window,
+    },
     Sort {
         input: Box<Rel>,
         keys: Vec<SortKey>,
@@ -123,6 +128,11 @@ impl Rel {
                 all
             }
             Rel::Join { left, .. } => left.output(),
+            Rel::Window { input, window } => {
+                let mut all = input.output();
+                all.extend(window.calls.iter().map(|(id, _)| *id));
+                all
+            }
             Rel::Aggregate { group, aggregates, .. } => {
                 group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect()
             }
@@ -135,6 +145,7 @@ impl Rel {
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
+            | Rel::Window { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
@@ -148,6 +159,7 @@ impl Rel {
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
+            | Rel::Window { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
@@ -178,6 +190,7 @@ impl Rel {
             Rel::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter().collect(),
             Rel::Aggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| aggregate_exprs(a)).collect(),
+            Rel::Window { window, .. } => window.exprs(),
             Rel::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         }
     }
@@ -192,6 +205,7 @@ impl Rel {
             Rel::Aggregate { aggregates, .. } => {
                 aggregates.iter_mut().flat_map(|(_, a)| aggregate_exprs_mut(a)).collect()
             }
+            Rel::Window { window, .. } => window.exprs_mut(),
             Rel::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
         }
     }

@@ -255,6 +255,7 @@ files! {
     views
     wide_decimals
     wide_decimals_random
+    windows
     year_bit
     zero_dates_beside
     zero_dates_compared

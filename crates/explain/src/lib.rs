@@ -8,6 +8,7 @@
 //!     json/first.rs   FORMAT=JSON, the first format: one object per table
 //!   json/second.rs  FORMAT=JSON, the second format: one object per line of the tree
 //!   rewritten.rs    the rewritten query, as SHOW WARNINGS tells it
+//!   window.rs       window functions as text
 //!   change.rs       all of these for statements that change rows
 //!   analyze.rs      EXPLAIN ANALYZE: what each operator did, behind its line
 //!   counters.rs     the status variables that a plan counts up when it starts
@@ -34,6 +35,7 @@ mod rewritten;
 mod subplans;
 pub mod traditional;
 mod tree;
+mod window;
 
 pub use access::{Entries, ScanMode, TableAccess};
 pub use change::{ChangeKind, ChangePlan};

@@ -108,6 +108,15 @@ impl Writer<'_> {
                 select
             }
             Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
+            Rel::Window { input, window } => {
+                let mut select = self.select(input);
+                let texts = crate::window::calls(window, &|e| self.expr(e), &|key| self.sort_key(key));
+                for (id, text) in texts {
+                    self.define(id, text);
+                    select.items.push(id);
+                }
+                select
+            }
             Rel::Sort { input, keys } => {
                 let mut select = self.select(input);
                 select.order = keys.iter().map(|key| self.sort_key(key)).collect();

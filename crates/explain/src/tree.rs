@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::{
     AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side,
-    SortKey, Subplan,
+    SortKey, Subplan, Window,
     expr_text::{Printer, column_name},
 };
 use std::{borrow::Borrow, fmt::Write};
@@ -113,6 +113,7 @@ impl<'a> Tree<'a> {
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
             PlanOp::EarlyStop { input, fallback, .. } => {
@@ -228,17 +229,16 @@ impl<'a> Tree<'a> {
                 format!("Aggregate using hash{}", self.aggregates(group, aggregates))
             }
             PlanOp::PartialAggregate { group, aggregates, .. } => {
-                let using = if group.is_empty() { "" } else { " using hash" };
-                format!("Partial aggregate{using}{}", self.aggregates(group, aggregates))
+                format!("Partial aggregate{}{}", using_hash(group), self.aggregates(group, aggregates))
             }
             PlanOp::FinalAggregate { group, aggregates, .. } => {
-                let using = if group.is_empty() { "" } else { " using hash" };
-                format!("Final aggregate{using}{}", self.aggregates(group, aggregates))
+                format!("Final aggregate{}{}", using_hash(group), self.aggregates(group, aggregates))
             }
             PlanOp::Exchange { kind, input } => self.exchange(kind, input.partitions, plan.partitions),
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
+            PlanOp::Window { window, .. } => self.window(window),
             PlanOp::Sort { keys, fetch, .. } => {
                 let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
                 format!("Sort: {}{limit}", self.sort_keys(keys))
@@ -253,6 +253,14 @@ impl<'a> Tree<'a> {
             }
             PlanOp::Shared { id, .. } => format!("Materialize shared rows #{id} if needed"),
         }
+    }
+
+    fn window(&self, window: &Window) -> String {
+        let expr = |e: &Expr| self.with_printer(|p| p.list(std::slice::from_ref(e)));
+        let sort_key = |key: &SortKey| self.sort_keys(std::slice::from_ref(key));
+        let calls: Vec<String> =
+            crate::window::calls(window, &expr, &sort_key).into_iter().map(|(_, text)| text).collect();
+        format!("{}: {}", crate::window::operator(window), calls.join(", "))
     }
 
     fn scan(&self, scan: &Scan) -> String {
@@ -415,6 +423,10 @@ fn subplans_of(plan: &Plan) -> Vec<&Subplan> {
     found
 }
 
+fn using_hash(group: &[ColId]) -> &'static str {
+    if group.is_empty() { "" } else { " using hash" }
+}
+
 fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
     fn pairs(keys: &[(Expr, Expr)]) -> impl Iterator<Item = &Expr> {
         keys.iter().flat_map(|(a, b)| [a, b])
@@ -432,6 +444,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),
+        PlanOp::Window { window, .. } => window.exprs(),
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         PlanOp::FinalAggregate { .. }
         | PlanOp::Exchange { .. }

@@ -215,6 +215,11 @@ impl CostModel {
         rows * (self.stream_row_ns + self.aggregate_ns * aggregates as f64) * NS
     }
 
+    /// Cost of computing so many window functions over sorted rows.
+    pub fn window(&self, rows: f64, calls: usize) -> f64 {
+        rows * (self.stream_row_ns + self.aggregate_ns * calls as f64) * NS
+    }
+
     /// Sorting; `fetch`: only that many first rows are kept.
     pub fn sort(&self, rows: f64, fetch: Option<u64>) -> f64 {
         let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);

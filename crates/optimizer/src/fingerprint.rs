@@ -164,6 +164,7 @@ fn add_rel(rel: &Rel, hasher: &mut WordHasher) {
             group.hash(hasher);
             aggregates.iter().for_each(|(id, _)| id.hash(hasher));
         }
+        Rel::Window { window, .. } => window.calls.iter().for_each(|(id, _)| id.hash(hasher)),
         Rel::Limit { offset, count, .. } => (offset, count).hash(hasher),
         Rel::Union { columns, .. } => columns.hash(hasher),
         Rel::Filter { .. } | Rel::Sort { .. } => {}

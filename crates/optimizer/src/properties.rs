@@ -1,7 +1,7 @@
 //! What can be proved of a relation: keys, columns that are never NULL, columns determined by others.
 
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, LogicOp, Rel, SqlType};
+use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, LogicOp, Rel, SqlType, WindowFunction};
 
 /// Sets of output columns no two rows have the same values of (NULLs aside: a row with a NULL in a nullable unique
 /// index may occur more than once, so such indexes do not count).
@@ -26,7 +26,9 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
             keys
         }
         Rel::Aggregate { group, .. } => vec![group.iter().copied().collect()],
-        Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => unique_keys(input),
+        Rel::Filter { input, .. } | Rel::Window { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => {
+            unique_keys(input)
+        }
         Rel::Project { input, exprs } => unique_keys(input)
             .into_iter()
             .filter_map(|key| {
@@ -126,12 +128,27 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
             known.extend(counts.map(|(id, _)| *id));
             known
         }
+        Rel::Window { input, window } => {
+            let mut known = not_null_columns(input);
+            known.extend(window.calls.iter().filter(|(_, call)| is_never_null(&call.function)).map(|(id, _)| *id));
+            known
+        }
         Rel::Sort { input, .. } | Rel::Limit { input, .. } => not_null_columns(input),
         Rel::Union { inputs, columns } => {
             let known: Vec<ColSet> = inputs.iter().map(|(r, _)| not_null_columns(r)).collect();
             let all = |i: usize| inputs.iter().zip(&known).all(|((_, ids), k)| k.contains(&ids[i]));
             columns.iter().enumerate().filter(|(i, _)| all(*i)).map(|(_, id)| *id).collect()
         }
+    }
+}
+
+/// Returns true if a window function is never NULL.
+fn is_never_null(function: &WindowFunction) -> bool {
+    use WindowFunction::*;
+    match function {
+        RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. } => true,
+        Aggregate(call) => call.function == muster_algebra::AggregateFunction::Count,
+        _ => false,
     }
 }
 

@@ -59,6 +59,7 @@ fn collect(rel: &Rel, mentioned: &mut ColSet, produced: &mut ColSet) {
             mentioned.extend(group);
             produced.extend(aggregates.iter().map(|(id, _)| id));
         }
+        Rel::Window { window, .. } => produced.extend(window.calls.iter().map(|(id, _)| id)),
         Rel::Union { inputs, columns } => {
             inputs.iter().for_each(|(_, ids)| mentioned.extend(ids));
             produced.extend(columns);

@@ -29,7 +29,7 @@ mod variance;
 
 pub use group_concat::{Cuts, GroupConcat};
 pub use number::BitOp;
-pub use variance::Spread;
+pub use variance::{Moments, Spread};
 
 use arrow_schema::{DataType, Field, FieldRef};
 use datafusion_common::{DataFusionError, Result};
@@ -83,6 +83,11 @@ pub fn function(kind: Kind) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::from(Function { kind, signature: Signature::variadic_any(Volatility::Immutable) }))
 }
 
+/// Which aggregate a function of [`function`] is.
+pub fn kind_of(function: &AggregateUDF) -> Option<&Kind> {
+    function.inner().downcast_ref::<Function>().map(|function| &function.kind)
+}
+
 impl Kind {
     fn name(&self) -> &'static str {
         match self {
@@ -105,7 +110,8 @@ impl Kind {
         }
     }
 
-    fn result(&self) -> DataType {
+    /// The Arrow type of the result.
+    pub fn result(&self) -> DataType {
         match self {
             Kind::ExactSum(ty) => ty.clone(),
             Kind::Count | Kind::CountRows => DataType::Int64,
@@ -129,7 +135,8 @@ impl Kind {
         }
     }
 
-    fn accumulator(&self) -> Result<Box<dyn GroupsAccumulator>> {
+    /// The state of many groups, with nothing accumulated yet.
+    pub fn accumulator(&self) -> Result<Box<dyn GroupsAccumulator>> {
         Ok(match self {
             Kind::ExactSum(ty) => Box::new(Folded(exact_sum::ExactSum::new(ty.clone()))),
             Kind::Count => Box::new(count::Count::new(false)),
@@ -165,7 +172,7 @@ pub enum GroupAccumulator {
 impl GroupAccumulator {
     /// Nothing accumulated yet.
     pub fn new(function: &AggregateFunctionExpr) -> Result<GroupAccumulator> {
-        Ok(match function.fun().inner().downcast_ref::<Function>().map(|function| &function.kind) {
+        Ok(match kind_of(function.fun()) {
             Some(Kind::Count) => GroupAccumulator::Count(count::Count::new(false)),
             Some(Kind::CountRows) => GroupAccumulator::Count(count::Count::new(true)),
             _ => GroupAccumulator::Other(function.create_groups_accumulator()?),

@@ -2,7 +2,6 @@
 
 use super::fold::counts;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt64Array, cast::AsArray, types::*};
-use arrow_buffer::NullBuffer;
 use datafusion_common::Result;
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
@@ -16,9 +15,18 @@ pub struct Spread {
     pub deviation: bool,
 }
 
+impl Spread {
+    /// The variance or deviation of values with these moments; `None` for too few values.
+    pub fn of(self, moments: &Moments) -> Option<f64> {
+        let divisor = moments.count.saturating_sub(self.sample.into());
+        let variance = moments.squares / divisor as f64;
+        (divisor > 0).then(|| if self.deviation { variance.sqrt() } else { variance })
+    }
+}
+
 /// The moments of a group's values.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moments {
+pub struct Moments {
     count: u64,
     mean: f64,
     /// Sum of the squares of distances from the mean.
@@ -26,7 +34,8 @@ struct Moments {
 }
 
 impl Moments {
-    fn add(self, value: f64) -> Moments {
+    /// The moments of one value more.
+    pub fn add(self, value: f64) -> Moments {
         let count = self.count + 1;
         let before = value - self.mean;
         let mean = before / count as f64 + self.mean;
@@ -88,13 +97,7 @@ impl GroupsAccumulator for Variance {
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let groups = emit_to.take_needed(&mut self.groups);
-        let divisors: Vec<u64> = groups.iter().map(|m| m.count.saturating_sub(self.spread.sample.into())).collect();
-        let nulls: NullBuffer = divisors.iter().map(|n| *n > 0).collect();
-        let results = groups.iter().zip(divisors).map(|(m, n)| {
-            let variance = m.squares / n as f64;
-            if self.spread.deviation { variance.sqrt() } else { variance }
-        });
-        Ok(Arc::new(Float64Array::new(results.collect::<Vec<_>>().into(), Some(nulls))))
+        Ok(Arc::new(groups.iter().map(|moments| self.spread.of(moments)).collect::<Float64Array>()))
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {

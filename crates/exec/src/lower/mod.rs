@@ -10,6 +10,7 @@
 //!   aggregate.rs   HashAggregate, PartialAggregate, FinalAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what is accumulated
 //!   sort.rs        Sort
+//!   window.rs      Window
 //!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
 //!   subplans.rs    subqueries that run by themselves, as extra columns
 //!   long_texts.rs  long texts that functions make, as extra columns
@@ -33,6 +34,7 @@ mod sort;
 mod subplans;
 mod virtual_scan;
 mod width;
+mod window;
 
 use crate::QueryCounters;
 use crate::{
@@ -189,6 +191,7 @@ impl Lowerer<'_> {
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 self.stream_aggregate(Grouping { input, group, aggregates })?
             }
+            PlanOp::Window { input, window } => self.window(input, window)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::EarlyStop { input, fallback, budget } => self.early_stop(input, fallback, *budget)?,

@@ -24,6 +24,7 @@ pub mod shared;
 pub mod sort;
 pub mod spill;
 pub mod values;
+pub mod window;
 
 use arrow_schema::SchemaRef;
 use datafusion_common::{Result, internal_datafusion_err};
@@ -63,6 +64,7 @@ debug_as_displayed!(
     shared::SharedExec,
     sort::SortExec,
     values::ValuesExec,
+    window::WindowExec,
 );
 
 /// The properties of an operator whose rows have no known order and come as they are made.

@@ -101,7 +101,27 @@ impl Printer<'_> {
         present.reverse();
         let mut inner = Document::object();
         self.tables(block, &mut inner);
-        for (name, clause) in present {
+        if !block.windows.is_empty() {
+            let grouping = present.iter().position(|(name, _)| *name == "grouping_operation");
+            let (grouping, others) = present.split_at(grouping.map_or(0, |at| at + 1));
+            self.wrap(block, grouping, &mut inner);
+            let mut windowing = super::windows::document(&block.windows, self.columns);
+            if let Document::Object(members) = std::mem::replace(&mut inner, Document::object()) {
+                members.into_iter().for_each(|(name, value)| windowing.add(&name, value));
+            }
+            inner.add("windowing", windowing);
+            self.wrap(block, others, &mut inner);
+        } else {
+            self.wrap(block, &present, &mut inner);
+        }
+        if let Document::Object(members) = inner {
+            members.into_iter().for_each(|(name, value)| out.add(&name, value));
+        }
+    }
+
+    /// Puts what there is into these clauses, the first one innermost.
+    fn wrap(&self, block: &QueryBlock<'_>, clauses: &[(&str, RowClause)], inner: &mut Document) {
+        for (name, clause) in clauses {
             let mut operation = Document::object();
             if clause.temporary_table {
                 operation.add("using_temporary_table", true);
@@ -115,13 +135,9 @@ impl Printer<'_> {
                 cost.add("sort_cost", figure((block.cost_ms - before_ms).max(0.0)));
                 operation.add("cost_info", cost);
             }
-            let Document::Object(members) = inner else { break };
+            let Document::Object(members) = std::mem::replace(inner, Document::object()) else { break };
             members.into_iter().for_each(|(name, value)| operation.add(&name, value));
-            inner = Document::object();
             inner.add(name, operation);
-        }
-        if let Document::Object(members) = inner {
-            members.into_iter().for_each(|(name, value)| out.add(&name, value));
         }
     }
 

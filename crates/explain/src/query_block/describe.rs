@@ -2,7 +2,7 @@
 
 use super::{
     BlockMessage, BlockRole, ConstantRow, Extra, PlanSource, QueryBlock, QueryExpression, RowClause, SubqueryPlace,
-    SubqueryPlan, TableLine, UnionPlan,
+    SubqueryPlan, TableLine, UnionPlan, WindowLine,
     clauses::{OpenClauses, UnionParts, child_block, subquery_block, union_parts},
     computed::{computed_name, shown_name},
     constants::constants_first,
@@ -79,6 +79,7 @@ impl<'s, 'a> Describer<'s, 'a> {
             grouping: known.filter(|block| block.clauses.group_by).map(|_| RowClause::default()),
             distinct: known.filter(|block| block.clauses.distinct).map(|_| RowClause::default()),
             ordering: known.filter(|block| block.clauses.ordered).map(|_| RowClause::default()),
+            windows: Vec::new(),
             subqueries: Vec::new(),
             cost_ms: plan.estimate.cost_ms,
             computed: Vec::new(),
@@ -154,6 +155,15 @@ impl<'a> BlockWalk<'_, '_, 'a> {
                     ordering.temporary_table |= needs_table;
                 };
                 if own { sorted(self) } else { self.own_or_derived(plan, sorted) }
+            }
+            PlanOp::Window { input, window } => {
+                // The sort of a window is not the block's ORDER BY.
+                let (below, sorts) = match &input.op {
+                    PlanOp::Sort { input, .. } => (input, true),
+                    _ => (input, false),
+                };
+                self.part(below, in_join);
+                self.block.windows.push(WindowLine { window, filesort: sorts });
             }
             PlanOp::HashAggregate { .. } | PlanOp::FinalAggregate { .. } | PlanOp::StreamAggregate { .. } => {
                 self.aggregate(plan, in_join)
@@ -435,7 +445,8 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         }
         let clauses = [block.grouping, block.distinct, block.ordering];
         let temporary = clauses.iter().flatten().any(|clause| clause.temporary_table);
-        let filesort = clauses.iter().flatten().any(|clause| clause.filesort);
+        let windows_sort = block.windows.iter().any(|window| window.filesort);
+        let filesort = windows_sort || clauses.iter().flatten().any(|clause| clause.filesort);
         if let Some(line) = block.tables.iter_mut().find(|line| line.access_type != "const") {
             line.extras.extend(temporary.then_some(Extra::Temporary));
             line.extras.extend(filesort.then_some(Extra::Filesort));

@@ -27,7 +27,7 @@ pub use describe::describe;
 pub use extra::Extra;
 pub use table::{KeyUse, TableLine, TableName, row_bytes};
 
-use muster_algebra::{BlockId, Columns, Expr, Plan, Statistics, TableDef};
+use muster_algebra::{BlockId, Columns, Expr, Plan, Statistics, TableDef, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the optimizer knew of a table while it chose how to read it.
@@ -127,6 +127,14 @@ pub struct RowClause {
     pub filesort: bool,
 }
 
+/// A window whose functions a block computes.
+#[derive(Debug, Clone, Copy)]
+pub struct WindowLine<'a> {
+    pub window: &'a Window,
+    /// True if the rows are sorted for it.
+    pub filesort: bool,
+}
+
 /// Where a subquery that runs by itself stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubqueryPlace {
@@ -156,6 +164,8 @@ pub struct QueryBlock<'a> {
     pub grouping: Option<RowClause>,
     pub distinct: Option<RowClause>,
     pub ordering: Option<RowClause>,
+    /// The windows in the order in which they are computed.
+    pub windows: Vec<WindowLine<'a>>,
     pub subqueries: Vec<SubqueryPlan<'a>>,
     /// Milliseconds of the block with all below it.
     pub cost_ms: f64,

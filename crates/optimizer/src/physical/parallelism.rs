@@ -106,6 +106,11 @@ impl Parallelism {
             PlanOp::UnionAll { inputs, .. } => inputs.iter().map(|input| input.partitions).sum::<usize>().max(1),
             PlanOp::HashAggregate { input, .. } | PlanOp::Limit { input, .. } => input.partitions,
             PlanOp::Shared { .. } => self.threads,
+            // One without partitions and order takes rows as they come.
+            PlanOp::Window { input, .. } => {
+                gather(input);
+                1
+            }
             PlanOp::Values { .. }
             | PlanOp::EarlyStop { .. }
             | PlanOp::MergeJoin { .. }

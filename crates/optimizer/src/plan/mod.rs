@@ -15,6 +15,7 @@ mod long_list;
 mod memo;
 pub mod order;
 mod sharing;
+mod window;
 
 use crate::access_path::{self, Chosen, Request};
 use crate::estimate::Estimator;
@@ -120,6 +121,7 @@ impl<'a> Planner<'a> {
             }
             Rel::Join { .. } => join_order::plan_joins(self, rel, required),
             Rel::Aggregate { input, group, aggregates } => self.plan_aggregate(input, group, aggregates, required),
+            Rel::Window { input, window } => self.plan_window(input, window, required),
             Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
             Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),
             Rel::Union { inputs, columns } => self.plan_union(inputs, columns, required),

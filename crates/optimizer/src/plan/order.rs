@@ -60,7 +60,13 @@ impl Planner<'_> {
     }
 
     /// The input of a sort, in order already if an index gives that order more cheaply.
-    fn plan_ordered(&mut self, input: &Rel, keys: &[SortKey], fetch: Option<u64>, required: &ColSet) -> Result<Plan> {
+    pub(super) fn plan_ordered(
+        &mut self,
+        input: &Rel,
+        keys: &[SortKey],
+        fetch: Option<u64>,
+        required: &ColSet,
+    ) -> Result<Plan> {
         match input {
             Rel::Get { .. } => self.plan_table(input, &[], required, keys, fetch),
             Rel::Filter { input: get, predicates } if matches!(**get, Rel::Get { .. }) => {

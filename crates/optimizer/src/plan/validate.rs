@@ -17,7 +17,9 @@ mod rows;
 mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
-use muster_algebra::{AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey};
+use muster_algebra::{
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey, Window,
+};
 use muster_types::Result;
 use muster_types::SqlError;
 
@@ -177,6 +179,11 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(call_exprs(call), &known)?;
             }
         }
+        PlanOp::Window { input, window } => {
+            check_window(plan, input, window)?;
+            produce(window.calls.iter().map(|(id, _)| *id), produced)?;
+            check_exprs(window.exprs(), &known)?;
+        }
         PlanOp::Sort { input, keys, .. } => {
             if input.output != plan.output {
                 return fail("Sort changes its columns");
@@ -215,6 +222,15 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     check_keys(&plan.order, &promised)
 }
 
+/// Checks that window functions add their columns to those of the input.
+fn check_window(plan: &Plan, input: &Plan, window: &Window) -> Result<()> {
+    let computed = window.calls.iter().map(|(id, _)| *id);
+    match input.output.iter().copied().chain(computed).eq(plan.output.iter().copied()) {
+        true => Ok(()),
+        false => fail("the output of a window is not its input and its calls"),
+    }
+}
+
 /// Checks that the operator can work in the partitions that were planned.
 fn check_partitions(plan: &Plan) -> Result<()> {
     if plan.partitions == 0 || plan.partitions > 1 && !plan.order.is_empty() {
@@ -238,6 +254,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
         }
         PlanOp::MergeJoin { .. } | PlanOp::EarlyStop { .. } => inputs == [1, 1] && plan.partitions == 1,
         PlanOp::StreamAggregate { .. } | PlanOp::Shared { .. } => inputs == [1],
+        PlanOp::Window { .. } => inputs == [1] && plan.partitions == 1,
         PlanOp::Limit { offset, .. } => inputs == [plan.partitions] && (plan.partitions == 1 || *offset == 0),
         PlanOp::UnionAll { .. } => inputs.iter().sum::<usize>().max(1) == plan.partitions,
         PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Sort { .. } | PlanOp::Exchange { .. } => true,

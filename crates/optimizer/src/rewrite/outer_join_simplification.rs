@@ -63,6 +63,7 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
             let below = if group.is_empty() { Vec::new() } else { below };
             Rel::Aggregate { input: Box::new(simplify(*input, &below)), group, aggregates }
         }
+        Rel::Window { input, window } => Rel::Window { input: Box::new(simplify(*input, &[])), window },
         Rel::Limit { input, offset, count } => Rel::Limit { input: Box::new(simplify(*input, &[])), offset, count },
         Rel::Union { inputs, columns } => {
             let inputs = inputs.into_iter().map(|(r, ids)| (simplify(r, &[]), ids)).collect();

@@ -49,6 +49,19 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             });
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })
         }
+        Rel::Window { input, window } => {
+            // A condition on the columns of partitions takes or leaves whole partitions.
+            let keys: ColSet = scope::exprs_columns(window.partition.iter().filter(|e| matches!(e, Expr::Column(_))));
+            let of_input = scope::output_set(&input);
+            let computed: ColSet = window.calls.iter().map(|(id, _)| *id).collect();
+            let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
+                let mentioned = scope::expr_columns(p);
+                let some = mentioned.iter().any(|id| keys.contains(id));
+                let whole = mentioned.iter().all(|id| keys.contains(id) || !of_input.contains(id));
+                some && whole && mentioned.is_disjoint(&computed) && respects_equality(p, context.columns)
+            });
+            (stay, Rel::Window { input: Box::new(push(*input, go, context)?), window })
+        }
         Rel::Sort { input, keys } => {
             let input = push(*input, std::mem::take(&mut predicates), context)?;
             (Vec::new(), Rel::Sort { input: Box::new(input), keys })

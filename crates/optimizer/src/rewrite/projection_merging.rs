@@ -7,7 +7,7 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch, Window};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -126,6 +126,10 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let (input, map) = merge(*input, context)?;
             Ok(merge_aggregate(input, group, aggregates, map))
         }
+        Rel::Window { input, window } => {
+            let (input, map) = merge(*input, context)?;
+            Ok(merge_window(input, window, map))
+        }
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
             let keys = keys
@@ -221,6 +225,13 @@ fn lift_projections(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>, straig
     let mut exprs: Vec<(ColId, Expr)> = join.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
     exprs.extend(above);
     Rel::Project { input: Box::new(join), exprs }
+}
+
+fn merge_window(input: Rel, mut window: Window, map: Substitution) -> (Rel, Substitution) {
+    for expr in window.exprs_mut() {
+        replace_with(expr, |e| substitute(e, &map));
+    }
+    (Rel::Window { input: Box::new(input), window }, map)
 }
 
 fn merge_aggregate(

@@ -1,9 +1,6 @@
 //! GROUP BY: the Aggregate node, and what may stand above it (`ONLY_FULL_GROUP_BY`).
 
-use super::{
-    binder::{Aggregates, Binder},
-    scope::FromClause,
-};
+use super::{binder::Binder, scope::FromClause};
 use crate::typing::Item;
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -14,6 +11,16 @@ pub(crate) struct Parts<'x> {
     pub outputs: Vec<&'x mut Expr>,
     pub having: Vec<&'x mut Expr>,
     pub keys: Vec<&'x mut Expr>,
+    pub windows: Vec<WindowParts<'x>>,
+}
+
+/// The expressions of a window function.
+pub(crate) struct WindowParts<'x> {
+    /// The window's name in error messages.
+    pub name: &'x str,
+    /// What the window is defined by.
+    pub keys: Vec<&'x mut Expr>,
+    pub arguments: Vec<&'x mut Expr>,
 }
 
 impl Binder<'_> {
@@ -22,7 +29,7 @@ impl Binder<'_> {
         mut rel: Rel,
         from: &FromClause,
         group: Vec<Item>,
-        aggregates: Aggregates,
+        aggregates: Vec<(ColId, AggregateCall)>,
         parts: Parts,
     ) -> Result<Rel> {
         let grouped = !group.is_empty();
@@ -54,12 +61,22 @@ impl Binder<'_> {
             own: from.columns.iter().map(|c| c.id).filter(|id| input.contains(id)).collect(),
             determined: HashSet::new(),
             grouped,
-            calls: aggregates.calls,
+            calls: aggregates,
             any_values: HashMap::new(),
         };
         check.determined = self.determined(&ids, &computed, &check.own);
-        let Parts { outputs, having, keys } = parts;
-        for (exprs, clause) in [(outputs, "SELECT list"), (having, "HAVING clause"), (keys, "ORDER BY")] {
+        let Parts { outputs, having, keys, windows } = parts;
+        let mut clauses = vec![
+            (outputs, "SELECT list".to_string()),
+            (having, "HAVING clause".to_string()),
+            (keys, "ORDER BY".to_string()),
+        ];
+        for WindowParts { name, keys, arguments } in windows {
+            clauses.push((keys, format!("PARTITION BY or ORDER BY clause of window '{name}'")));
+            clauses.push((arguments, "SELECT list".to_string()));
+        }
+        for (exprs, clause) in clauses {
+            let clause = clause.as_str();
             for (i, expr) in exprs.into_iter().enumerate() {
                 // An expression that is grouped by counts as a whole only: within another one it is not recognized
                 // (manual 14.19.3).

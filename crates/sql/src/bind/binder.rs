@@ -2,7 +2,7 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    numbering::Expressions, scope::FromClause, star::Star,
+    numbering::Expressions, scope::FromClause, star::Star, window::WindowCalls,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
@@ -97,6 +97,8 @@ pub(crate) struct Output {
 #[derive(Debug, Default)]
 pub(crate) struct Aggregates {
     pub calls: Vec<(ColId, AggregateCall)>,
+    /// Window functions, which are computed behind the aggregates.
+    pub windows: WindowCalls,
 }
 
 impl Aggregates {
@@ -109,6 +111,7 @@ impl Aggregates {
     pub fn replace_any_values<'e>(&mut self, exprs: impl Iterator<Item = &'e mut Expr>) {
         if !self.calls.is_empty() {
             exprs.for_each(|expr| replace_calls(expr, &self.calls));
+            self.windows.exprs_mut().for_each(|expr| replace_calls(expr, &self.calls));
             self.calls.clear();
         }
     }

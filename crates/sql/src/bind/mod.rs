@@ -43,6 +43,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod updatable;
+mod window;
 mod written_null;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};

@@ -10,7 +10,7 @@ use crate::{
     typing::{Item, result},
 };
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
-use muster_types::{Result, SqlError, SqlType};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
 
@@ -275,11 +275,12 @@ impl Binder<'_> {
         let from = FromClause::single(Relation::derived(""), columns);
         let scope = Scope { from: &from, parent: names.outer };
         let mut sort = Vec::new();
-        for key in keys {
+        for (at, key) in keys.iter().enumerate() {
             let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {
                 Some(i) => Expr::Column(bound.outputs[i].id),
                 None => {
-                    let item = self.expression(&key.expr, &scope, names, Clause::OrderBy)?;
+                    let item = self.expression(&key.expr, &scope, names, Clause::OrderBy);
+                    let item = item.map_err(|error| refuse_aggregate(error, at))?;
                     self.bare(item).expr
                 }
             };
@@ -311,6 +312,20 @@ pub(super) fn add_ctes<'p>(with: &'p ast::With, names: &mut Names<'p>) -> Result
         names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
     }
     Ok(())
+}
+
+/// Error 3028 instead of that of an aggregate or window function in the sort key at position `at` of a union.
+fn refuse_aggregate(error: SqlError, at: usize) -> SqlError {
+    match error.code {
+        ErrorCode::InvalidGroupFuncUse | ErrorCode::WindowInvalidFunctionUse => {
+            let message = format!(
+                "Expression #{} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT",
+                at + 1
+            );
+            SqlError::new(ErrorCode::AggregateOrderForUnion, message)
+        }
+        _ => error,
+    }
 }
 
 fn order_exprs(query: &ast::Query) -> Result<&[ast::OrderByExpr]> {

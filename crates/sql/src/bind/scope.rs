@@ -202,6 +202,8 @@ pub(crate) enum Clause {
     GroupBy,
     Having,
     OrderBy,
+    WindowPartitionBy,
+    WindowOrderBy,
 }
 
 impl Clause {
@@ -213,6 +215,8 @@ impl Clause {
             Clause::GroupBy => "group statement",
             Clause::Having => "having clause",
             Clause::OrderBy => "order clause",
+            Clause::WindowPartitionBy => "window partition by",
+            Clause::WindowOrderBy => "window order by",
         }
     }
 }

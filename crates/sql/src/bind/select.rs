@@ -74,17 +74,14 @@ impl Binder<'_> {
         let (mut rel, from) = (joined.rel, joined.from);
         let scope = Scope { from: &from, parent: names.outer };
         if let Some(condition) = &select.selection {
-            let item = self.expression(condition, &scope, names, Clause::Where)?;
-            let predicates = self.conditions(item, &from);
-            self.dependencies.add_conditions(&predicates);
-            if !predicates.is_empty() {
-                rel = Rel::Filter { input: Box::new(rel), predicates };
-            }
+            rel = self.filtered(rel, condition, &scope, names)?;
         }
 
-        let mut aggregates = Aggregates::default();
+        let windows = self.window_definitions(&select.named_window)?;
+        let mut aggregates = Aggregates { windows, ..Aggregates::default() };
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
         keep_digits(&mut selected, wants_from);
+        self.check_unused_windows(&scope, names, &mut aggregates)?;
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = match &select.having {
             Some(condition) => {
@@ -94,6 +91,7 @@ impl Binder<'_> {
             }
             None => Vec::new(),
         };
+        aggregates.windows.refuse_in_having(&having, &selected)?;
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
         let aggregated = explicit_group || aggregates.reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
@@ -106,18 +104,21 @@ impl Binder<'_> {
         }
         self.note_rows(aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
+        let mut windows = std::mem::take(&mut aggregates.windows);
         let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
             if !explicit_group {
                 // There is one row.
                 keys.clear();
             }
-            let parts = parts(&mut selected, &mut having, &mut keys);
-            rel = self.group(rel, &from, group, aggregates, parts)?;
+            let mut parts = parts(&mut selected, &mut having, &mut keys);
+            parts.windows = windows.parts();
+            rel = self.group(rel, &from, group, aggregates.calls, parts)?;
         }
         if !having.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
+        rel = self.windows(rel, windows);
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
@@ -126,6 +127,14 @@ impl Binder<'_> {
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    /// The rows of the FROM clause that pass the condition of WHERE.
+    fn filtered(&mut self, rel: Rel, condition: &ast::Expr, scope: &Scope, names: &Names) -> Result<Rel> {
+        let item = self.expression(condition, scope, names, Clause::Where)?;
+        let predicates = self.conditions(item, scope.from);
+        self.dependencies.add_conditions(&predicates);
+        Ok(if predicates.is_empty() { rel } else { Rel::Filter { input: Box::new(rel), predicates } })
     }
 
     /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.
@@ -314,6 +323,7 @@ fn parts<'x>(selected: &'x mut [Selected], having: &'x mut [Expr], keys: &'x mut
         outputs: outputs.into_iter().chain(shown.into_iter().flatten()).collect(),
         having: having.iter_mut().collect(),
         keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
+        windows: Vec::new(),
     }
 }
 
@@ -374,7 +384,6 @@ fn refuse(select: &ast::Select) -> Result<()> {
     for (present, what) in [
         (select.into.is_some(), "SELECT .. INTO"),
         (modifiers.is_some_and(|m| m.sql_calc_found_rows), "SQL_CALC_FOUND_ROWS"),
-        (!select.named_window.is_empty(), "WINDOW"),
         (select.qualify.is_some(), "QUALIFY"),
         (select.top.is_some(), "TOP"),
         (matches!(select.distinct, Some(Distinct::On(_))), "DISTINCT ON"),

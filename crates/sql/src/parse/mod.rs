@@ -7,6 +7,7 @@
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
 //!   literal_rows  rows of literals of an INSERT, which become no tokens
 //!   explicit_table  `TABLE t`, which is `SELECT * FROM t`
+//!   from_first  `FROM FIRST` of NTH_VALUE
 //!   digit_names  names that begin with digits, and numbers right next to names
 //!   locking    FOR UPDATE and its kin
 //!   joins      which ON belongs to which JOIN
@@ -35,6 +36,7 @@ mod encoding;
 mod explicit_table;
 mod footprint;
 mod foreign_key;
+mod from_first;
 mod function_words;
 mod items;
 mod joins;

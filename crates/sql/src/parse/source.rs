@@ -68,6 +68,7 @@ impl<'a> SourceText<'a> {
         super::function_words::quote_spaced(&mut source, modes);
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;
+        super::from_first::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
         source.replace_commas_in_from();
         super::joins::group(&mut source);

@@ -27,6 +27,10 @@ pub fn check(plan: &Plan) -> Result<()> {
             check_prefix(order, &input.order, "an early stop")?;
             check_prefix(order, &fallback.order, "an early stop with a fallback")
         }
+        PlanOp::Window { input, window } => {
+            check_prefix(&window.sort_keys(), &input.order, "a window")?;
+            check_prefix(order, &input.order, "a window")
+        }
         PlanOp::StreamAggregate { input, group, .. } => {
             let leading: Vec<ColId> = input.order.iter().take(group.len()).filter_map(column).collect();
             if leading.len() < group.len() || !group.iter().all(|id| leading.contains(id)) {

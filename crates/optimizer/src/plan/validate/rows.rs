@@ -38,6 +38,7 @@ fn most_rows(plan: &Plan) -> f64 {
         | PlanOp::Project { input, .. }
         | PlanOp::Exchange { input, .. }
         | PlanOp::EarlyStop { input, .. }
+        | PlanOp::Window { input, .. }
         | PlanOp::PartialAggregate { input, .. }
         | PlanOp::Shared { input, .. } => of(input),
         PlanOp::Sort { input, fetch, .. } => first(input, *fetch),
@@ -92,6 +93,7 @@ fn unique_keys(plan: &Plan) -> Vec<ColSet> {
     match &plan.op {
         PlanOp::Scan(scan) => scan_keys(scan),
         PlanOp::Filter { input, .. }
+        | PlanOp::Window { input, .. }
         | PlanOp::Sort { input, .. }
         | PlanOp::Exchange { input, .. }
         | PlanOp::Limit { input, .. } => unique_keys(input),

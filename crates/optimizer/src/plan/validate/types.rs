@@ -47,6 +47,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
         | PlanOp::StreamAggregate { aggregates, .. } => {
             aggregates.iter().flat_map(|(_, call)| &call.args).try_for_each(|e| check_expr(e, columns))
         }
+        PlanOp::Window { window, .. } => window.exprs().into_iter().try_for_each(|e| check_expr(e, columns)),
         PlanOp::Sort { keys, .. } => keys.iter().try_for_each(|k| check_expr(&k.expr, columns)),
         PlanOp::UnionAll { inputs, columns: lists } => {
             for (id, ids) in (0..plan.output.len()).map(|i| (plan.output[i], lists.iter().map(move |l| l[i]))) {

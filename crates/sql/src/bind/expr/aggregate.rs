@@ -9,7 +9,7 @@ use crate::{
         length,
     },
 };
-use muster_algebra::{AggregateCall, AggregateFunction, Expr, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, SortKey};
 use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -22,7 +22,7 @@ const VARCHAR_MAX: u64 = 512;
 const BIT_BYTES_MAX: u32 = 511;
 
 /// Characters that MySQL declares for a count, and for the bits of an aggregate.
-const AGGREGATE_LENGTH: u32 = 21;
+pub(super) const AGGREGATE_LENGTH: u32 = 21;
 
 /// Type of GROUP_CONCAT: a VARCHAR if it is short, else a LONGTEXT; of byte strings VARBINARY or a LONGBLOB.
 fn group_concat_type(length: u64, collation: Collation) -> SqlType {
@@ -89,36 +89,12 @@ impl Binder<'_> {
         cx.in_aggregate = false;
         let (call, shown, decimals) = call?;
         self.refuse_outer(name, &call, cx)?;
-        let ty = call.ty;
         let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
         let id = match aggregates.calls.iter().find(|(_, c)| *c == call) {
             Some((id, _)) => *id,
             None => {
-                let nullable = !matches!(
-                    call.function,
-                    AggregateFunction::Count
-                        | AggregateFunction::BitAnd
-                        | AggregateFunction::BitOr
-                        | AggregateFunction::BitXor
-                );
-                let id = self.columns.add_computed(function.to_string(), ty, nullable);
-                self.columns.set_decimals(id, decimals);
-                let length = match (&call.function, &call.args[..]) {
-                    (AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue, [arg]) => {
-                        length::of_integer(arg, &self.columns)
-                    }
-                    _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
-                };
-                self.columns.set_length(id, length);
-                let shape = self.extreme_shape(&call, ty);
-                self.columns.set_shape(id, shape);
-                if ty.is_temporal() || ty.is_text() && is_kept_text(&call) {
-                    self.columns.set_chosen(id);
-                }
+                let id = self.aggregate_column(function.to_string(), &call, decimals);
                 let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
-                if ty == SqlType::Double && is_sum(&call) {
-                    self.summed_doubles.insert(id);
-                }
                 aggregates.calls.push((id, call));
                 if !is_joined {
                     self.aggregated_columns.insert(id);
@@ -126,12 +102,45 @@ impl Binder<'_> {
                 id
             }
         };
+        Ok(self.aggregate_item(id, shown))
+    }
+
+    /// A new column for the results of an aggregate. `decimals`: digits behind the point that a floating-point result
+    /// shows.
+    pub(super) fn aggregate_column(&mut self, name: String, call: &AggregateCall, decimals: Option<u8>) -> ColId {
+        let ty = call.ty;
+        let nullable = !matches!(
+            call.function,
+            AggregateFunction::Count | AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor
+        );
+        let id = self.columns.add_computed(name, ty, nullable);
+        self.columns.set_decimals(id, decimals);
+        let length = match (&call.function, &call.args[..]) {
+            (AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue, [arg]) => {
+                length::of_integer(arg, &self.columns)
+            }
+            _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
+        };
+        self.columns.set_length(id, length);
+        let shape = self.extreme_shape(call, ty);
+        self.columns.set_shape(id, shape);
+        if ty.is_temporal() || ty.is_text() && is_kept_text(call) {
+            self.columns.set_chosen(id);
+        }
+        if ty == SqlType::Double && is_sum(call) {
+            self.summed_doubles.insert(id);
+        }
+        id
+    }
+
+    /// The result of an aggregate as an item. `shown`: the type that it shows.
+    pub(super) fn aggregate_item(&mut self, id: ColId, shown: SqlType) -> Item {
         let item = self.column_item(id);
         match shown.operand_type() == shown {
-            true => Ok(self.shown_as(item, shown)),
+            true => self.shown_as(item, shown),
             // As in MySQL, the smallest and the largest year show as numbers.
-            false if shown == SqlType::Year => Ok(self.no_operand(item)),
-            false => Ok(item),
+            false if shown == SqlType::Year => self.no_operand(item),
+            false => item,
         }
     }
 
@@ -146,7 +155,7 @@ impl Binder<'_> {
     }
 
     /// The call, the type its result shows, and how many digits behind the point if that is a floating-point number.
-    fn aggregate_call(
+    pub(super) fn aggregate_call(
         &mut self,
         name: &str,
         list: &ast::FunctionArgumentList,

@@ -1,7 +1,7 @@
 //! The list of functions in `docs/sql.md` is that of the code.
 
 use super::is_answered;
-use crate::bind::expr::aggregate::is_aggregate;
+use crate::bind::expr::{aggregate::is_aggregate, window::is_window_function};
 use muster_functions::mysql::SECTIONS;
 use std::fmt::Write;
 
@@ -18,7 +18,10 @@ fn table() -> String {
     for section in SECTIONS {
         let is_there = |name: &str| match name.starts_with("JSON_") {
             true => is_answered(name),
-            false => is_answered(name) || is_aggregate(name) || OF_THE_SYNTAX.contains(&name),
+            false => {
+                let is_called = is_answered(name) || is_aggregate(name) || is_window_function(name);
+                is_called || OF_THE_SYNTAX.contains(&name)
+            }
         };
         let (yes, no): (Vec<&str>, Vec<&str>) = section.names().partition(|name| is_there(name));
         let list = |names: Vec<&str>| match names.as_slice() {

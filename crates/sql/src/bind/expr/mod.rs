@@ -20,6 +20,7 @@
 //!   session_call  locks by name, which the session answers
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
+//!   window      functions with OVER
 //! ```
 
 mod aggregate;
@@ -41,6 +42,7 @@ mod temporal;
 mod text;
 mod text_arguments;
 mod tolerance;
+pub(super) mod window;
 
 use super::{
     binder::{Aggregates, Binder},
@@ -67,6 +69,8 @@ pub(crate) struct ExprContext<'x> {
     /// Takes the aggregates met; `None` where there may be none.
     pub aggregates: Option<&'x mut Aggregates>,
     pub in_aggregate: bool,
+    /// Within the arguments of a window function, or what its window is defined by.
+    pub in_window: bool,
     /// Within an operand of arithmetic or of a comparison, where an average keeps more digits than it shows.
     pub in_arithmetic: bool,
 }
@@ -81,6 +85,7 @@ impl<'x> ExprContext<'x> {
             group: &[],
             aggregates: None,
             in_aggregate: false,
+            in_window: false,
             in_arithmetic: false,
         }
     }
@@ -289,8 +294,8 @@ impl Binder<'_> {
             }
             return self.logic(op, &args, cx);
         }
-        if function.over.is_some() {
-            return Err(SqlError::unsupported("window functions"));
+        if let Some(over) = &function.over {
+            return self.window_call(&name.to_ascii_uppercase(), function, over, cx);
         }
         if function.filter.is_some() || !function.within_group.is_empty() || function.null_treatment.is_some() {
             return Err(SqlError::syntax(name, 1));
@@ -306,6 +311,9 @@ impl Binder<'_> {
             [ast::ObjectNamePart::Identifier(i)] => i.value.to_ascii_uppercase(),
             _ => return Err(function::no_such_function(cx, &name)),
         };
+        if window::is_window_function(&upper) {
+            return Err(SqlError::syntax(")", 1));
+        }
         if aggregate::is_aggregate(&upper) {
             return self.aggregate(&upper, function, cx);
         }

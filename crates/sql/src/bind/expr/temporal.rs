@@ -19,7 +19,7 @@ pub(super) const MOVED_TEXT_LENGTH: u32 = 29;
 const SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
 
 /// An interval: so many of a unit.
-struct Interval {
+pub(super) struct Interval {
     unit: IntervalUnit,
     count: Item,
 }
@@ -66,13 +66,13 @@ impl Binder<'_> {
         self.add_interval(date, Interval { unit, count }, false)
     }
 
-    fn interval(&mut self, interval: &ast::Interval, cx: &mut ExprContext) -> Result<Interval> {
+    pub(super) fn interval(&mut self, interval: &ast::Interval, cx: &mut ExprContext) -> Result<Interval> {
         let Some(field) = &interval.leading_field else { return Err(SqlError::syntax(interval, 1)) };
         let unit = unit_by_name(&field.to_string()).ok_or_else(|| SqlError::syntax(field, 1))?;
         Ok(Interval { unit, count: self.expr(&interval.value, cx)? })
     }
 
-    fn add_interval(&mut self, start: Item, interval: Interval, subtract: bool) -> Result<Item> {
+    pub(super) fn add_interval(&mut self, start: Item, interval: Interval, subtract: bool) -> Result<Item> {
         let Interval { unit, count } = interval;
         let (warnings, is_null) = (self.warnings.len(), start.is_null_literal());
         let collation = self.default_collation();

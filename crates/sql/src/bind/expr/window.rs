@@ -1,0 +1,516 @@
+//! Functions with OVER: collected here, computed by Window nodes, a column for the expression around.
+
+use super::{
+    ExprContext,
+    aggregate::{AGGREGATE_LENGTH, is_aggregate},
+};
+use crate::{
+    bind::{
+        binder::{Aggregates, Binder},
+        order::{self, limit_number},
+        scope::{Clause, Names, Scope},
+        window::{BoundWindow, UNNAMED},
+    },
+    typing::{Item, result},
+};
+use muster_algebra::{
+    ArithmeticOp, ColId, Expr, Frame, FrameBound, FrameUnits, SortKey, ValueBound, WindowCall, WindowFunction,
+};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, sql_type::DECIMAL_MAX_PRECISION, temporal::FSP_MAX};
+use sqlparser::ast::{
+    self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, WindowFrameUnits,
+    WindowType,
+};
+
+/// A window with everything that it inherits.
+struct Definition {
+    /// The window's name in error messages.
+    name: String,
+    partition: Vec<ast::Expr>,
+    order: Vec<ast::OrderByExpr>,
+    frame: Option<ast::WindowFrame>,
+}
+
+/// A bound window function and the type that its result shows.
+struct BoundFunction {
+    function: WindowFunction,
+    ty: SqlType,
+    shown: SqlType,
+    decimals: Option<u8>,
+}
+
+/// Returns true for a function that needs OVER.
+pub(super) fn is_window_function(name: &str) -> bool {
+    matches!(
+        name,
+        "ROW_NUMBER"
+            | "RANK"
+            | "DENSE_RANK"
+            | "PERCENT_RANK"
+            | "CUME_DIST"
+            | "NTILE"
+            | "LAG"
+            | "LEAD"
+            | "FIRST_VALUE"
+            | "LAST_VALUE"
+            | "NTH_VALUE"
+    )
+}
+
+impl Binder<'_> {
+    /// A call with OVER. `name`: in capitals. Errors: 3593 where no window function may stand, those of its window.
+    pub(super) fn window_call(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        over: &WindowType,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        let shown_name = name.to_ascii_lowercase();
+        if !is_window_function(name) && !(is_aggregate(name) && name != "ANY_VALUE") {
+            return Err(SqlError::syntax("OVER", 1));
+        }
+        if matches!(cx.clause, Clause::WindowPartitionBy | Clause::WindowOrderBy) {
+            let message = format!("You cannot nest a window function in the specification of window '{UNNAMED}'.");
+            return Err(SqlError::new(ErrorCode::WindowNestedInSpecification, message));
+        }
+        let may_stand = matches!(cx.clause, Clause::FieldList | Clause::OrderBy);
+        if !may_stand || cx.in_aggregate || cx.in_window || cx.aggregates.is_none() {
+            let message = format!("You cannot use the window function '{shown_name}' in this context.'");
+            return Err(SqlError::new(ErrorCode::WindowInvalidFunctionUse, message));
+        }
+        if function.null_treatment == Some(NullTreatment::IgnoreNulls) {
+            return Err(SqlError::unsupported("IGNORE NULLS"));
+        }
+        let definition = self.window_definition(over, cx)?;
+        cx.in_window = true;
+        let bound = self.bound_window(name, function, definition, cx);
+        cx.in_window = false;
+        let (bound, BoundFunction { function: called, ty: _, shown, decimals }) = bound?;
+        let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for windows")) };
+        let same = |known: &BoundWindow| {
+            (&known.partition, &known.order, &known.call) == (&bound.partition, &bound.order, &bound.call)
+        };
+        let id = match aggregates.windows.calls.iter().find(|(_, known)| same(known)) {
+            Some((id, _)) => *id,
+            None => {
+                let id = self.window_column(function.to_string(), &called, bound.call.ty, decimals);
+                aggregates.windows.calls.push((id, bound));
+                id
+            }
+        };
+        Ok(self.aggregate_item(id, shown))
+    }
+
+    /// Binds what the WINDOW clause defines and nobody uses, for its errors.
+    pub(in crate::bind) fn check_unused_windows(
+        &mut self,
+        scope: &Scope,
+        names: &Names,
+        aggregates: &mut Aggregates,
+    ) -> Result<()> {
+        let windows = &aggregates.windows;
+        let is_used = |name: &String| windows.calls.iter().any(|(_, call)| call.name == *name);
+        let unused: Vec<String> = windows.named.iter().map(|w| w.name.clone()).filter(|n| !is_used(n)).collect();
+        let cx = ExprContext::new(scope, names, Clause::FieldList);
+        let cx = &mut ExprContext { aggregates: Some(aggregates), in_window: true, ..cx };
+        for name in unused {
+            let definition = self.window_definition(&WindowType::NamedWindow(ast::Ident::new(name)), cx)?;
+            self.partition(&definition, cx)?;
+            let order = self.window_order(&definition, cx)?;
+            self.frame(&definition, &order, cx)?;
+        }
+        Ok(())
+    }
+
+    fn bound_window(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        definition: Definition,
+        cx: &mut ExprContext,
+    ) -> Result<(BoundWindow, BoundFunction)> {
+        let partition = self.partition(&definition, cx)?;
+        let order = self.window_order(&definition, cx)?;
+        let frame = self.frame(&definition, &order, cx)?;
+        let bound = match is_aggregate(name) {
+            true => self.windowed_aggregate(name, function, cx)?,
+            false => self.window_function(name, function, cx)?,
+        };
+        let order: Vec<SortKey> =
+            order.into_iter().map(|(item, descending)| SortKey { expr: self.bare(item).expr, descending }).collect();
+        // What does not look at its frame is the same whatever frame is written.
+        let frame = if bound.function.uses_frame() { frame } else { Frame::whole() };
+        let call = WindowCall { function: bound.function.clone(), frame, ty: bound.ty };
+        Ok((BoundWindow { name: definition.name, partition, order, call }, bound))
+    }
+
+    /// A column for the results of a window function.
+    fn window_column(&mut self, name: String, function: &WindowFunction, ty: SqlType, decimals: Option<u8>) -> ColId {
+        use WindowFunction::*;
+        if let Aggregate(call) = function {
+            return self.aggregate_column(name, call, decimals);
+        }
+        let nullable = !matches!(function, RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. });
+        let id = self.columns.add_computed(name, ty, nullable);
+        self.columns.set_decimals(id, decimals);
+        if matches!(function, RowNumber | Rank | DenseRank | Ntile { .. }) {
+            self.columns.set_length(id, Some(AGGREGATE_LENGTH));
+        }
+        id
+    }
+
+    /// Puts together what a window inherits. Errors 3579, 3581, 3582, 3583.
+    fn window_definition(&self, over: &WindowType, cx: &ExprContext) -> Result<Definition> {
+        let named = |name: &str| match &cx.aggregates {
+            Some(aggregates) => aggregates.windows.named(name),
+            None => Err(SqlError::internal("no place for windows")),
+        };
+        let (name, mut at) = match over {
+            WindowType::NamedWindow(name) => {
+                let window = named(&name.value)?;
+                (window.name.clone(), &window.spec)
+            }
+            WindowType::WindowSpec(spec) => (UNNAMED.to_string(), spec),
+        };
+        let mut found = Definition {
+            name,
+            partition: at.partition_by.clone(),
+            order: at.order_by.clone(),
+            frame: at.window_frame.clone(),
+        };
+        while let Some(parent) = &at.window_name {
+            let parent = named(&parent.value)?;
+            if !at.partition_by.is_empty() {
+                let message = "A window which depends on another cannot define partitioning.";
+                return Err(SqlError::new(ErrorCode::WindowNoChildPartitioning, message));
+            }
+            if parent.spec.window_frame.is_some() {
+                let message = format!(
+                    "Window '{}' has a frame definition, so cannot be referenced by another window.",
+                    parent.name
+                );
+                return Err(SqlError::new(ErrorCode::WindowNoInheritFrame, message));
+            }
+            if !found.order.is_empty() && !parent.spec.order_by.is_empty() {
+                let message = format!(
+                    "Window '{}' cannot inherit '{}' since both contain an ORDER BY clause.",
+                    found.name, parent.name
+                );
+                return Err(SqlError::new(ErrorCode::WindowNoRedefineOrderBy, message));
+            }
+            if found.order.is_empty() {
+                found.order = parent.spec.order_by.clone();
+            }
+            found.partition = parent.spec.partition_by.clone();
+            at = &parent.spec;
+        }
+        Ok(found)
+    }
+
+    /// An expression that a window is defined by. Error 3592 for a number.
+    fn window_key(&mut self, expr: &ast::Expr, name: &str, clause: Clause, cx: &mut ExprContext) -> Result<Item> {
+        if matches!(expr, ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(..), .. })) {
+            let message = format!(
+                "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use \
+                 expression."
+            );
+            return Err(SqlError::new(ErrorCode::WindowIllegalOrderBy, message));
+        }
+        let around = (cx.clause, std::mem::take(&mut cx.selected));
+        cx.clause = clause;
+        let item = self.expr(expr, cx);
+        (cx.clause, cx.selected) = around;
+        item
+    }
+
+    fn partition(&mut self, definition: &Definition, cx: &mut ExprContext) -> Result<Vec<Expr>> {
+        let mut partition = Vec::with_capacity(definition.partition.len());
+        for expr in &definition.partition {
+            let item = self.window_key(expr, &definition.name, Clause::WindowPartitionBy, cx)?;
+            let expr = self.bare(item).expr;
+            if !partition.contains(&expr) {
+                partition.push(expr);
+            }
+        }
+        Ok(partition)
+    }
+
+    fn window_order(&mut self, definition: &Definition, cx: &mut ExprContext) -> Result<Vec<(Item, bool)>> {
+        let mut keys = Vec::with_capacity(definition.order.len());
+        for key in &definition.order {
+            let descending = order::descending(key)?;
+            keys.push((self.window_key(&key.expr, &definition.name, Clause::WindowOrderBy, cx)?, descending));
+        }
+        Ok(keys)
+    }
+
+    /// The frame. Errors 3584 to 3589, 3596.
+    fn frame(&mut self, definition: &Definition, order: &[(Item, bool)], cx: &mut ExprContext) -> Result<Frame> {
+        let Some(frame) = &definition.frame else {
+            return Ok(match order.is_empty() {
+                true => Frame::whole(),
+                false => Frame {
+                    units: FrameUnits::Range,
+                    start: FrameBound::UnboundedPreceding,
+                    end: FrameBound::CurrentRow,
+                },
+            });
+        };
+        let name = &definition.name;
+        let units = match frame.units {
+            WindowFrameUnits::Rows => FrameUnits::Rows,
+            WindowFrameUnits::Range => FrameUnits::Range,
+            WindowFrameUnits::Groups => return Err(SqlError::unsupported("GROUPS")),
+        };
+        use ast::WindowFrameBound as B;
+        if frame.end_bound.is_none() && matches!(frame.start_bound, B::Following(_)) {
+            return Err(SqlError::syntax("FOLLOWING", 1));
+        }
+        let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);
+        if matches!(frame.start_bound, B::Following(None)) {
+            let message = format!("Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.");
+            return Err(SqlError::new(ErrorCode::WindowFrameStartIllegal, message));
+        }
+        if matches!(end, B::Preceding(None)) {
+            let message = format!("Window '{name}': frame end cannot be UNBOUNDED PRECEDING.");
+            return Err(SqlError::new(ErrorCode::WindowFrameEndIllegal, message));
+        }
+        let place = |bound: &B| match bound {
+            B::Preceding(_) => 0,
+            B::CurrentRow => 1,
+            B::Following(_) => 2,
+        };
+        if place(&frame.start_bound) > place(&end) {
+            return Err(illegal_frame(name));
+        }
+        let start = self.frame_bound(&frame.start_bound, units, definition, order, cx)?;
+        let end = self.frame_bound(&end, units, definition, order, cx)?;
+        Ok(Frame { units, start, end })
+    }
+
+    fn frame_bound(
+        &mut self,
+        bound: &ast::WindowFrameBound,
+        units: FrameUnits,
+        definition: &Definition,
+        order: &[(Item, bool)],
+        cx: &mut ExprContext,
+    ) -> Result<FrameBound> {
+        let (offset, forward) = match bound {
+            ast::WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
+            ast::WindowFrameBound::Preceding(None) => return Ok(FrameBound::UnboundedPreceding),
+            ast::WindowFrameBound::Following(None) => return Ok(FrameBound::UnboundedFollowing),
+            ast::WindowFrameBound::Preceding(Some(offset)) => (&**offset, false),
+            ast::WindowFrameBound::Following(Some(offset)) => (&**offset, true),
+        };
+        if units == FrameUnits::Rows {
+            let rows = self.frame_rows(offset, &definition.name)?;
+            return Ok(if forward { FrameBound::RowsAfter(rows) } else { FrameBound::RowsBefore(rows) });
+        }
+        let bound = self.range_bound(offset, forward, definition, order, cx)?;
+        Ok(if forward { FrameBound::After(bound) } else { FrameBound::Before(bound) })
+    }
+
+    /// The number of rows of a bound. Errors 3586, 3596.
+    fn frame_rows(&self, offset: &ast::Expr, name: &str) -> Result<u64> {
+        match offset {
+            ast::Expr::Interval(_) => {
+                let message = format!("Window '{name}': INTERVAL can only be used with RANGE frames.");
+                Err(SqlError::new(ErrorCode::WindowRowsIntervalUse, message))
+            }
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(digits, _) => digits.parse().map_err(|_| illegal_frame(name)),
+                ast::Value::Placeholder(_) => limit_number(self, offset).map_err(|_| illegal_frame(name)),
+                ast::Value::Null | ast::Value::SingleQuotedString(_) => Err(illegal_frame(name)),
+                other => Err(SqlError::syntax(other, 1)),
+            },
+            other => Err(SqlError::syntax(other, 1)),
+        }
+    }
+
+    /// A bound that is a value. Errors 3586 to 3589.
+    fn range_bound(
+        &mut self,
+        offset: &ast::Expr,
+        forward: bool,
+        definition: &Definition,
+        order: &[(Item, bool)],
+        cx: &mut ExprContext,
+    ) -> Result<ValueBound> {
+        let name = &definition.name;
+        let wrong_order = || {
+            let message = format!(
+                "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of \
+                 numeric or temporal type"
+            );
+            SqlError::new(ErrorCode::WindowRangeFrameOrderType, message)
+        };
+        let [(key, descending)] = order else { return Err(wrong_order()) };
+        let ty = self.declared_type(key).unwrap_or(key.ty);
+        if !ty.is_temporal() && !ty.is_numeric() && !matches!(ty, SqlType::Year | SqlType::Bit { .. }) {
+            return Err(wrong_order());
+        }
+        let is_moment = ty.is_temporal() && ty != SqlType::Year;
+        let subtract = forward == *descending;
+        match (offset, is_moment) {
+            (ast::Expr::Interval(interval), true) => {
+                let moment = match ty {
+                    SqlType::Time { .. } => SqlType::Time { fsp: FSP_MAX },
+                    _ => SqlType::DateTime { fsp: FSP_MAX },
+                };
+                let interval = self.interval(interval, cx)?;
+                let key = self.convert(key.clone(), moment);
+                let value = self.add_interval(key.clone(), interval, subtract)?;
+                Ok(ValueBound { key: key.expr, value: self.convert(value, moment).expr })
+            }
+            (_, true) => {
+                let message = format!(
+                    "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
+                     value allowed."
+                );
+                Err(SqlError::new(ErrorCode::WindowRangeFrameTemporalType, message))
+            }
+            (ast::Expr::Interval(_), false) => {
+                let message = format!(
+                    "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
+                     allowed."
+                );
+                Err(SqlError::new(ErrorCode::WindowRangeFrameNumericType, message))
+            }
+            (ast::Expr::Value(_), false) => {
+                let offset = self.expr(offset, cx)?;
+                if offset.is_null_literal() || !offset.ty.is_numeric() {
+                    return Err(illegal_frame(name));
+                }
+                Ok(self.numeric_bound(key.clone(), offset, subtract))
+            }
+            (other, false) => Err(SqlError::syntax(other, 1)),
+        }
+    }
+
+    /// As [`Binder::range_bound`], for numbers: all as decimals that hold any sum, or as doubles.
+    fn numeric_bound(&mut self, key: Item, offset: Item, subtract: bool) -> ValueBound {
+        let is_exact = |item: &Item| !matches!(item.ty, SqlType::Float | SqlType::Double);
+        let ty = match (key.decimal_digits(), offset.decimal_digits()) {
+            (Some((_, scale)), Some((_, other))) if is_exact(&key) && is_exact(&offset) => {
+                SqlType::decimal(DECIMAL_MAX_PRECISION.into(), scale.max(other))
+            }
+            _ => SqlType::Double,
+        };
+        let (key, offset) = (self.convert(key, ty).expr, self.convert(offset, ty).expr);
+        let op = if subtract { ArithmeticOp::Sub } else { ArithmeticOp::Add };
+        let value = Expr::Arithmetic { op, left: Box::new(key.clone()), right: Box::new(offset), ty };
+        ValueBound { key, value }
+    }
+
+    /// An aggregate with OVER. Errors 1235 for DISTINCT, GROUP_CONCAT and the aggregates of JSON.
+    fn windowed_aggregate(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        cx: &mut ExprContext,
+    ) -> Result<BoundFunction> {
+        if name == "GROUP_CONCAT" || name.starts_with("JSON") {
+            return Err(SqlError::unsupported(format!("{} as window function", name.to_ascii_lowercase())));
+        }
+        let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
+        if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
+        }
+        let star = matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        if star && name != "COUNT" {
+            return Err(SqlError::syntax("*", 1));
+        }
+        let (call, shown, decimals) = self.aggregate_call(name, list, star, false, cx)?;
+        Ok(BoundFunction { ty: call.ty, function: WindowFunction::Aggregate(call), shown, decimals })
+    }
+
+    /// A function that needs OVER. Errors: 1064 for other arguments than it has, 1210 for numbers that it does not
+    /// take.
+    fn window_function(&mut self, name: &str, function: &ast::Function, cx: &mut ExprContext) -> Result<BoundFunction> {
+        let args = super::plain_args(function)?;
+        let plain = |function, ty| Ok(BoundFunction { function, ty, shown: ty, decimals: None });
+        let unsigned = SqlType::BIGINT_UNSIGNED;
+        match (name, &args[..]) {
+            ("ROW_NUMBER", []) => plain(WindowFunction::RowNumber, unsigned),
+            ("RANK", []) => plain(WindowFunction::Rank, unsigned),
+            ("DENSE_RANK", []) => plain(WindowFunction::DenseRank, unsigned),
+            ("PERCENT_RANK", []) => plain(WindowFunction::PercentRank, SqlType::Double),
+            ("CUME_DIST", []) => plain(WindowFunction::CumeDist, SqlType::Double),
+            ("NTILE", [buckets]) => {
+                let buckets = self.row_number(buckets, "ntile", 1)?;
+                plain(WindowFunction::Ntile { buckets }, unsigned)
+            }
+            ("FIRST_VALUE", [value]) => self.value_function(value, cx, WindowFunction::FirstValue),
+            ("LAST_VALUE", [value]) => self.value_function(value, cx, WindowFunction::LastValue),
+            ("NTH_VALUE", [value, number]) => {
+                let number = self.row_number(number, "nth_value", 1)?;
+                self.value_function(value, cx, |value| WindowFunction::NthValue { value, number })
+            }
+            ("LAG" | "LEAD", [value, rest @ ..]) if rest.len() < 3 => self.shifted(name, value, rest, cx),
+            _ => Err(SqlError::syntax(")", 1)),
+        }
+    }
+
+    /// The number of rows that is an argument. Errors: 1210 if it is less than `least`, 1064 if it is an expression.
+    fn row_number(&self, expr: &ast::Expr, name: &str, least: u64) -> Result<u64> {
+        let wrong = || SqlError::wrong_arguments(name);
+        let number = match expr {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(digits, _) => match digits.bytes().all(|b| b.is_ascii_digit()) {
+                    true => digits.parse::<i64>().map_err(|_| wrong())? as u64,
+                    false => return Err(SqlError::syntax(digits, 1)),
+                },
+                ast::Value::Placeholder(_) => limit_number(self, expr).map_err(|_| wrong())?,
+                other => return Err(SqlError::syntax(other, 1)),
+            },
+            other => return Err(SqlError::syntax(other, 1)),
+        };
+        if number >= least { Ok(number) } else { Err(wrong()) }
+    }
+
+    /// A function that gives the value of another row.
+    fn value_function(
+        &mut self,
+        value: &ast::Expr,
+        cx: &mut ExprContext,
+        function: impl FnOnce(Expr) -> WindowFunction,
+    ) -> Result<BoundFunction> {
+        let item = self.expr(value, cx)?;
+        let (shown, decimals, ty) = (item.ty, item.shown_decimals(), self.type_of(&item.expr));
+        let ty = if ty == item.ty { ty } else { item.ty };
+        Ok(BoundFunction { function: function(item.expr), ty, shown, decimals })
+    }
+
+    /// LAG and LEAD.
+    fn shifted(
+        &mut self,
+        name: &str,
+        value: &ast::Expr,
+        rest: &[&ast::Expr],
+        cx: &mut ExprContext,
+    ) -> Result<BoundFunction> {
+        let lower = name.to_ascii_lowercase();
+        let item = self.expr(value, cx)?;
+        let offset = rest.first().map_or(Ok(1), |expr| self.row_number(expr, &lower, 0))?;
+        let forward = name == "LEAD";
+        let Some(default) = rest.get(1) else {
+            let (ty, decimals) = (item.ty, item.shown_decimals());
+            let function = WindowFunction::Shifted { value: item.expr, offset, forward, default: None };
+            return Ok(BoundFunction { function, ty, shown: ty, decimals });
+        };
+        let default = self.expr(default, cx)?;
+        let ty = result::result_type(&[&item, &default], self.default_collation(), &lower)?;
+        let decimals = result::decimals(&[&item, &default]);
+        let (value, default) = (self.convert(item, ty).expr, self.convert(default, ty).expr);
+        let function = WindowFunction::Shifted { value, offset, forward, default: Some(default) };
+        Ok(BoundFunction { function, ty, shown: ty, decimals })
+    }
+}
+
+/// Error 3586.
+fn illegal_frame(name: &str) -> SqlError {
+    let message = format!("Window '{name}': frame start or end is negative, NULL or of non-integral type");
+    SqlError::new(ErrorCode::WindowFrameIllegal, message)
+}
