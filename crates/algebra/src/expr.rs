@@ -288,6 +288,16 @@ impl Expr {
         found
     }
 
+    /// Returns true if the expression reads or assigns a user variable while it is computed.
+    pub fn uses_variables(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| {
+            let is_it = |f: &ScalarFunction| matches!(f, ScalarFunction::AssignVariable | ScalarFunction::ReadVariable);
+            found |= matches!(e, Expr::Call { function, .. } if is_it(function));
+        });
+        found
+    }
+
     pub fn has_subquery(&self) -> bool {
         let mut found = false;
         self.visit(&mut |e| found |= matches!(e, Expr::Subquery(_) | Expr::Subplan(_)));

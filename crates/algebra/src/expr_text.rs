@@ -326,6 +326,8 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Benchmark => "benchmark",
         Session(function) => function.name(),
         LastInsertId => "last_insert_id",
+        AssignVariable => "set_user_var",
+        ReadVariable => "get_user_var",
         Library(function) => function.name,
         Crc32 => "crc32",
         BitAnd => "bit_and",

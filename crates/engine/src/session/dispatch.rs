@@ -68,9 +68,11 @@ impl SessionState {
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {
+                self.process.keep_found_rows();
                 show::conditions(self.conditions.diagnostics.all(), false, *count, *offset, *limit)
             }
             Show(muster_sql::Show::Errors { count, offset, limit }) => {
+                self.process.keep_found_rows();
                 show::conditions(self.conditions.diagnostics.all(), true, *count, *offset, *limit)
             }
             Show(show) => show::show(context, show),

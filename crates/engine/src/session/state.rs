@@ -15,16 +15,14 @@ use crate::{
     statement::{Clock, KeptRun, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
+    user_variables::UserVariables,
     variables::{self, OF_BINDING, Variables},
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
 use muster_storage::mutex::Mutex;
 use muster_types::{Collation, Result, SqlModes, Value};
-use std::{
-    collections::HashMap,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
-};
+use std::sync::{Arc, OnceLock, atomic::Ordering::Relaxed};
 use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
@@ -33,7 +31,7 @@ pub struct SessionState {
     pub login: Login,
     pub current_database: Option<String>,
     pub variables: Variables,
-    pub user_variables: Arc<HashMap<String, Value>>,
+    pub user_variables: Arc<UserVariables>,
     pub prepared: PreparedStatements,
     pub short_path: ShortPath,
     pub transaction: Arc<SessionTransaction>,
@@ -109,7 +107,7 @@ impl SessionState {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }
         self.tell_modes();
-        self.user_variables = Arc::default();
+        self.user_variables.clear();
         self.prepared.clear();
         self.transaction.set_autocommit(self.variables.is_on("autocommit"));
         self.conditions = Conditions::default();
@@ -192,7 +190,8 @@ impl SessionState {
                 current_database,
                 variables,
                 binding,
-                user_variables: self.user_variables.clone(),
+                user_variables: self.user_variables.snapshot(),
+                live_variables: self.user_variables.clone(),
                 condition_counts: self.conditions.counts_before,
                 counts_found_rows: self.login.counts_found_rows,
             },
@@ -207,6 +206,7 @@ impl SessionState {
             kept: None,
             view: Mutex::default(),
             trace: OnceLock::new(),
+            counted_rows: OnceLock::new(),
             filled_table: OnceLock::new(),
         }
     }

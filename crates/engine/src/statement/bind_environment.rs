@@ -1,6 +1,6 @@
 //! The session's values that binding asks for.
 
-use super::{StatementContext, StatementTables};
+use super::{StatementContext, StatementTables, found_rows::CountedRows};
 use crate::{
     accounts::Privilege,
     variables::{self, OF_BINDING, definitions::Kind},
@@ -154,6 +154,12 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn found_rows(&self) -> i64 {
         self.of_the_moment().process.found_rows.load(Relaxed)
+    }
+
+    fn count_all_rows(&self, offset: u64, count: Option<u64>) -> bool {
+        // A statement is bound again when a table has changed meanwhile.
+        self.of_the_moment().counted_rows.get_or_init(|| CountedRows { offset, count });
+        true
     }
 
     fn may_read_files(&self) -> bool {

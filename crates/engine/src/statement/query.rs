@@ -151,7 +151,14 @@ fn depends_on_order(rel: &Rel) -> bool {
     rel.exprs().into_iter().for_each(|expr| {
         expr.visit(&mut |e| {
             depends |= match e {
-                Expr::Call { function: ScalarFunction::LastInsertId | ScalarFunction::Session(_), .. } => true,
+                Expr::Call {
+                    function:
+                        ScalarFunction::LastInsertId
+                        | ScalarFunction::Session(_)
+                        | ScalarFunction::AssignVariable
+                        | ScalarFunction::ReadVariable,
+                    ..
+                } => true,
                 Expr::Call { function: ScalarFunction::Library(function), args, .. } => {
                     function.is_volatile && !args.is_empty()
                 }
@@ -193,7 +200,11 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
     if !locking.is_empty() {
         context.lock_what_is_read(&mut planned, &locking)?;
     }
-    run(context, planned, deadline, None)
+    let result = run(context, planned, deadline, None)?;
+    Ok(match context.counted_rows.get() {
+        Some(counted) => ResultSet { rows: counted.of(result.rows, context.process.clone()), ..result },
+        None => result,
+    })
 }
 
 /// Errors 1142 and 3550: nobody locks rows of `information_schema`.

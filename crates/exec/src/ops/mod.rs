@@ -21,6 +21,7 @@ pub mod scan;
 pub mod scan_filter;
 mod scan_range;
 pub mod shared;
+pub mod single_rows;
 pub mod sort;
 pub mod spill;
 pub mod values;
@@ -61,6 +62,7 @@ debug_as_displayed!(
     project::ProjectExec,
     scan::ScanExec,
     shared::SharedExec,
+    single_rows::SingleRowsExec,
     sort::SortExec,
     values::ValuesExec,
 );

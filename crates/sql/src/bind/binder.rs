@@ -56,6 +56,9 @@ pub(crate) struct Binder<'a> {
     /// Asks the next SELECT that is bound for what a client is shown: see [`Item::shown`].
     pub is_for_client: bool,
     pub from: Option<FromClause>,
+    /// Asks the next query that is bound to leave the cut of its rows to the engine, which counts them
+    /// (SQL_CALC_FOUND_ROWS).
+    pub counts_rows: bool,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
     /// Those of sums, averages and deviations that are doubles.
@@ -149,6 +152,7 @@ impl<'a> Binder<'a> {
             wants_from: false,
             is_for_client: false,
             from: None,
+            counts_rows: false,
             aggregated_columns: HashSet::new(),
             summed_doubles: HashSet::new(),
             inserted_row: None,
@@ -222,6 +226,7 @@ impl<'a> Binder<'a> {
 
     /// The value as type `ty`: literals at once, all else by a cast.
     pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
+        let ty = Binder::widened_variable(&item.expr, ty);
         let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
         if ty.is_temporal()
             && let Some(chosen) = self.of_each_result(&item, ty, &mut |binder, result| binder.moment_of(result, ty))

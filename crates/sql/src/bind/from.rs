@@ -99,7 +99,7 @@ impl Binder<'_> {
         let on = match constraint {
             JoinConstraint::None => Vec::new(),
             JoinConstraint::On(condition) => {
-                let scope = Scope { from: &from, parent: names.outer };
+                let scope = Scope::within(&from, names.outer);
                 let item = self.expression(condition, &scope, names, Clause::On)?;
                 self.condition(item).into_conjuncts()
             }

@@ -115,6 +115,11 @@ pub trait SessionValues {
     fn found_rows(&self) -> i64 {
         0
     }
+    /// Told that the statement counts all rows of its result for FOUND_ROWS(), though it delivers only `count` of them behind
+    /// `offset` others. Returns false if nobody will do so: the rows are cut by the query itself then.
+    fn count_all_rows(&self, _offset: u64, _count: Option<u64>) -> bool {
+        false
+    }
     /// Returns true if the account may read files of the server (the privilege FILE).
     fn may_read_files(&self) -> bool {
         false
@@ -226,9 +231,10 @@ pub fn bind_result(query: &Query, env: &BindEnv) -> Result<Bound> {
 
 fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<Bound> {
     let mut binder = Binder::new(env);
+    binder.counts_rows = query::counts_rows(&query.ast);
     binder.is_for_client = is_for_client && query::is_single_block(&query.ast);
     let database = env.session.database();
-    let names = Names::of_statement(database.as_deref(), &query.items);
+    let names = Names::of_statement(database.as_deref(), &query.items).assigning(query.assigns);
     let bound = match query.ast.locks.is_empty() {
         true => binder.query(&query.ast, &names, true)?,
         // Whoever runs the query locks rows of what its plan reads.
@@ -242,9 +248,9 @@ fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<B
 pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names::of_statement(database.as_deref(), &[]);
+    let names = Names::of_statement(database.as_deref(), &[]).assigning(expr.assigns);
     let from = FromClause::default();
-    let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
+    let item = binder.expression(&expr.ast, &Scope::of(&from), &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
     Ok(binder.into_bound(rel, vec![(id, expr.text.clone())]))
@@ -301,7 +307,7 @@ pub fn bind_rows(
     let mut rel = Rel::Values { columns: named.iter().map(|(_, id)| *id).collect(), rows: literals };
     let database = env.session.database();
     let from = FromClause::single(Relation::derived(""), named.clone());
-    let scope = Scope { from: &from, parent: None };
+    let scope = Scope::of(&from);
     let predicates = match filter {
         None => Vec::new(),
         Some(ShowFilter::Where(expr)) => {

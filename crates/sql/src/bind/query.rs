@@ -24,6 +24,24 @@ pub(super) fn is_single_block(query: &ast::Query) -> bool {
     }
 }
 
+/// Returns true if the first SELECT of a query says SQL_CALC_FOUND_ROWS.
+pub(super) fn counts_rows(query: &ast::Query) -> bool {
+    fn first(body: &SetExpr) -> Option<&ast::Select> {
+        match body {
+            SetExpr::Select(select) => Some(select),
+            SetExpr::Query(query) => first(&query.body),
+            SetExpr::SetOperation { left, .. } => first(left),
+            _ => None,
+        }
+    }
+    first(&query.body).is_some_and(says_to_count)
+}
+
+/// Returns true for `SELECT SQL_CALC_FOUND_ROWS`.
+pub(super) fn says_to_count(select: &ast::Select) -> bool {
+    select.select_modifiers.as_ref().is_some_and(|modifiers| modifiers.sql_calc_found_rows)
+}
+
 impl Binder<'_> {
     /// A whole query. `ordered`: whether the order of its rows matters to who uses it.
     pub fn query(&mut self, query: &ast::Query, names: &Names, ordered: bool) -> Result<BoundQuery> {
@@ -43,7 +61,14 @@ impl Binder<'_> {
             // Nothing would be locked, so nobody shall believe that it is.
             return Err(SqlError::unsupported(format!("FOR {} in a subquery", lock.lock_type)));
         }
-        let limits = order::limits(self, query.limit_clause.as_ref())?;
+        let mut limits = order::limits(self, query.limit_clause.as_ref())?;
+        let is_counted = std::mem::take(&mut self.counts_rows);
+        if is_counted && !limits.is_set() && matches!(&*query.body, SetExpr::Query(_)) {
+            // The cut is that of the query in parentheses.
+            self.counts_rows = true;
+        } else if is_counted && self.env.session.count_all_rows(limits.offset, limits.count) {
+            limits = Limits::default();
+        }
         let keys = order_exprs(query)?;
         match &*query.body {
             SetExpr::Select(select) => self.select(select, &names, keys, limits, ordered),
@@ -236,7 +261,7 @@ impl Binder<'_> {
         let width = values.rows.first().map_or(0, |r| r.content.len());
         let mut rows = Vec::with_capacity(values.rows.len());
         let from = FromClause::default();
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         for (i, row) in values.rows.iter().enumerate() {
             if row.content.len() != width {
                 return Err(SqlError::wrong_value_count(i + 1));
@@ -273,7 +298,7 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         let columns = bound.outputs.iter().map(|o| (o.name.clone(), o.id)).collect();
         let from = FromClause::single(Relation::derived(""), columns);
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         let mut sort = Vec::new();
         for key in keys {
             let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {

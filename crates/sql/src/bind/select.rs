@@ -12,6 +12,7 @@ use super::{
     expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
+    query::says_to_count,
     scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
 };
@@ -22,9 +23,10 @@ use crate::{
 use muster_algebra::{BlockClauses, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem, UnaryOperator};
+use std::cell::RefCell;
 
 /// An item of the select list.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Selected<'q> {
     pub item: Item,
     pub name: String,
@@ -54,9 +56,26 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         refuse(select)?;
         let around = self.begin_block(select, names.view_depth);
+        if says_to_count(select) {
+            self.counts_found_rows()?;
+        }
         let bound = self.select_block(select, names, order_by, limits, ordered);
         self.end_block(around);
         bound
+    }
+
+    /// Warning 1287 for SQL_CALC_FOUND_ROWS; error 1234 if it is not in the first SELECT.
+    fn counts_found_rows(&mut self) -> Result<()> {
+        let name = "SQL_CALC_FOUND_ROWS";
+        if self.block != Some(0) {
+            let message = format!("Incorrect usage/placement of '{name}'");
+            return Err(SqlError::new(ErrorCode::CantUseOptionHere, message));
+        }
+        let message = format!(
+            "{name} is deprecated and will be removed in a future release. Consider using two separate queries instead."
+        );
+        self.warn(ErrorCode::DeprecatedSyntax, message);
+        Ok(())
     }
 
     fn select_block(
@@ -72,7 +91,7 @@ impl Binder<'_> {
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         if let Some(condition) = &select.selection {
             let item = self.expression(condition, &scope, names, Clause::Where)?;
             let predicates = self.conditions(item, &from);
@@ -82,21 +101,22 @@ impl Binder<'_> {
             }
         }
 
-        let mut aggregates = Aggregates::default();
-        let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
+        let aggregates = RefCell::default();
+        let mut selected = self.select_list(select, &scope, names, &aggregates)?;
         keep_digits(&mut selected, wants_from);
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = match &select.having {
             Some(condition) => {
                 let cx = ExprContext::new(&scope, names, Clause::Having);
-                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&mut aggregates), ..cx };
+                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&aggregates), ..cx };
                 self.having(condition, cx)?
             }
             None => Vec::new(),
         };
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
-        let aggregated = explicit_group || aggregates.reduce_rows();
-        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
+        let aggregated = explicit_group || aggregates.borrow().reduce_rows();
+        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &aggregates, aggregated)?;
+        let mut aggregates = aggregates.into_inner();
         if !aggregated && !aggregates.reduce_rows() {
             let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
@@ -148,10 +168,10 @@ impl Binder<'_> {
         select: &'q ast::Select,
         scope: &Scope,
         names: &Names,
-        aggregates: &mut Aggregates,
+        aggregates: &RefCell<Aggregates>,
     ) -> Result<Vec<Selected<'q>>> {
         let place = select.select_token.0.span.start;
-        let mut found = Vec::new();
+        let mut found: Vec<Selected<'q>> = Vec::new();
         for (i, item) in select.projection.iter().enumerate() {
             let (expr, alias) = match item {
                 SelectItem::UnnamedExpr(expr) => (expr, None),
@@ -172,8 +192,11 @@ impl Binder<'_> {
                 }
                 SelectItem::ExprWithAliases { .. } => return Err(SqlError::unsupported("several aliases")),
             };
-            let mut cx =
-                ExprContext { aggregates: Some(aggregates), ..ExprContext::new(scope, names, Clause::FieldList) };
+            let mut cx = ExprContext {
+                aggregates: Some(aggregates),
+                listed: (&found, &select.projection[i..]),
+                ..ExprContext::new(scope, names, Clause::FieldList)
+            };
             let item = self.expr(expr, &mut cx)?;
             let item = self.bare(item);
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
@@ -266,7 +289,7 @@ impl Binder<'_> {
         scope: &Scope,
         names: &Names,
         selected: &[Selected],
-        aggregates: &mut Aggregates,
+        aggregates: &RefCell<Aggregates>,
         aggregated: bool,
     ) -> Result<Vec<Key>> {
         let mut keys = Vec::with_capacity(order_by.len());
@@ -287,7 +310,7 @@ impl Binder<'_> {
                     }
                 },
             };
-            if !aggregated && aggregates.reduce_rows() {
+            if !aggregated && aggregates.borrow().reduce_rows() {
                 return Err(SqlError::new(
                     ErrorCode::AggregateOrderNonAggQuery,
                     format!(
@@ -370,10 +393,8 @@ pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> R
 
 /// Clauses that sqlparser reads and MySQL or Muster does not have.
 fn refuse(select: &ast::Select) -> Result<()> {
-    let modifiers = select.select_modifiers.as_ref();
     for (present, what) in [
         (select.into.is_some(), "SELECT .. INTO"),
-        (modifiers.is_some_and(|m| m.sql_calc_found_rows), "SQL_CALC_FOUND_ROWS"),
         (!select.named_window.is_empty(), "WINDOW"),
         (select.qualify.is_some(), "QUALIFY"),
         (select.top.is_some(), "TOP"),

@@ -236,6 +236,7 @@ impl Binder<'_> {
             ctes: None,
             outer: None,
             written: &query.items,
+            assigns: false,
             view_depth: names.view_depth + 1,
             cte_depth: names.cte_depth,
         };

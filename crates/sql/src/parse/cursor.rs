@@ -208,7 +208,8 @@ impl<'s, 'a> Cursor<'s, 'a> {
         let start = self.position();
         let ast = self.parser.parse_expr().map_err(|e| self.parser_error(e))?;
         let text = self.source.text[start..self.last_end().max(start)].to_string();
-        Ok(ScalarExpr { ast: Box::new(ast), text, parameters: self.source.parameters })
+        let (parameters, assigns) = (self.source.parameters, self.source.assigns_variables());
+        Ok(ScalarExpr { ast: Box::new(ast), text, parameters, assigns })
     }
 
     /// A SELECT, WITH, VALUES, TABLE, or one in parentheses.
@@ -217,7 +218,8 @@ impl<'s, 'a> Cursor<'s, 'a> {
         let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
         let text = default_text(self.source, start..self.last_end().max(start)).trim_end().to_string();
         let items = super::items::select_items(self.source);
-        Ok(Query { ast, text, items, parameters: self.source.parameters })
+        let (parameters, assigns) = (self.source.parameters, self.source.assigns_variables());
+        Ok(Query { ast, text, items, parameters, assigns })
     }
 
     /// Tables and joins, as in FROM.

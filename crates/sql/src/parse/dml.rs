@@ -52,7 +52,8 @@ pub(super) fn insert(c: &mut Cursor) -> Result<Statement> {
 }
 
 fn written(c: &Cursor, hints: Option<String>) -> Written {
-    Written { hints, items: super::items::select_items(c.source), parameters: c.source.parameters }
+    let assigns = c.source.assigns_variables();
+    Written { hints, items: super::items::select_items(c.source), parameters: c.source.parameters, assigns }
 }
 
 fn refuse_partition(c: &Cursor) -> Result<()> {

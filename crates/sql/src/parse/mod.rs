@@ -9,6 +9,7 @@
 //!   explicit_table  `TABLE t`, which is `SELECT * FROM t`
 //!   digit_names  names that begin with digits, and numbers right next to names
 //!   locking    FOR UPDATE and its kin
+//!   table_brackets  brackets around tables
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   reserved   words that are no names
@@ -52,6 +53,7 @@ mod show;
 mod source;
 mod special_calls;
 mod statement;
+mod table_brackets;
 mod transaction;
 
 pub(crate) use column::{hex_bytes, number};

@@ -69,7 +69,7 @@ impl<'a> SourceText<'a> {
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
-        source.replace_commas_in_from();
+        super::table_brackets::rewrite(&mut source);
         super::joins::group(&mut source);
         source.take_into()?;
         Ok(source)
@@ -173,52 +173,6 @@ impl<'a> SourceText<'a> {
         }
     }
 
-    /// `FROM (t1, t2) LEFT JOIN t3`: the commas inside become CROSS JOIN, which means the same. Not with a RIGHT JOIN
-    /// beside them, which binds tighter than the comma but not than CROSS JOIN.
-    fn replace_commas_in_from(&mut self) {
-        let significant = self.significant();
-        let mut commas: Vec<usize> = Vec::new();
-        for (n, &at) in significant.iter().enumerate() {
-            let before = |k: usize| n.checked_sub(k).map_or(Keyword::NoKeyword, |n| self.keyword(significant[n]));
-            // Not the index names of `USE INDEX FOR JOIN (a, b)`.
-            let opens = self.tokens[at].token == Token::LParen
-                && matches!(before(1), Keyword::FROM | Keyword::JOIN | Keyword::STRAIGHT_JOIN)
-                && before(2) != Keyword::FOR;
-            if !opens {
-                continue;
-            }
-            let (mut depth, mut found, mut right) = (0usize, Vec::new(), false);
-            for (k, &i) in significant[n..].iter().enumerate() {
-                match &self.tokens[i].token {
-                    Token::LParen => depth += 1,
-                    Token::RParen => {
-                        depth -= 1;
-                        if depth == 0 {
-                            break;
-                        }
-                    }
-                    Token::Comma if depth == 1 => found.push(i),
-                    Token::Word(w)
-                        if k == 1 && matches!(w.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES) =>
-                    {
-                        right = true;
-                    }
-                    Token::Word(w) if depth == 1 && w.keyword == Keyword::RIGHT => right = true,
-                    _ => {}
-                }
-            }
-            if !right {
-                commas.extend(found);
-            }
-        }
-        commas.sort_unstable();
-        commas.dedup();
-        for at in commas.into_iter().rev() {
-            self.tokens[at].token = Token::make_keyword("CROSS");
-            self.insert(at + 1, Token::make_keyword("JOIN"));
-        }
-    }
-
     /// Puts a token that the text has not behind another one, whose place it is given.
     pub fn insert(&mut self, at: usize, token: Token) {
         let span = self.tokens[at - 1].span;
@@ -288,6 +242,11 @@ impl<'a> SourceText<'a> {
             },
             _ => Err(error(n)),
         }
+    }
+
+    /// Returns true if an expression of the statement may assign to a user variable.
+    pub fn assigns_variables(&self) -> bool {
+        self.tokens.iter().any(|token| token.token == Token::Assignment)
     }
 
     /// Positions of the tokens that are neither space nor comment.

@@ -13,6 +13,8 @@ pub struct Query {
     pub(crate) items: Vec<((u64, u64), Vec<String>)>,
     /// Number of `?` in the whole statement.
     pub(crate) parameters: usize,
+    /// True if the statement assigns to user variables within expressions.
+    pub(crate) assigns: bool,
 }
 
 impl Query {
@@ -115,6 +117,8 @@ pub struct ScalarExpr {
     /// As written.
     pub text: String,
     pub(crate) parameters: usize,
+    /// True if the statement assigns to user variables within expressions.
+    pub(crate) assigns: bool,
 }
 
 impl ScalarExpr {
