@@ -206,6 +206,7 @@ impl SessionState {
             kept: None,
             view: Mutex::default(),
             trace: OnceLock::new(),
+            inner_locking: Mutex::default(),
             counted_rows: OnceLock::new(),
             filled_table: OnceLock::new(),
         }

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::TableId;
 use muster_optimizer::{Interrupt, Trace};
-use muster_sql::{Isolation, TableName};
+use muster_sql::{Isolation, Locking, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
 use muster_types::{
     ErrorCode, Result, SqlError, SqlType, Value,
@@ -44,6 +44,8 @@ pub struct StatementContext {
     pub view: Mutex<Option<Arc<ReadView>>>,
     /// Where the optimizer notes what it considers; empty if nobody wants to know.
     pub trace: OnceLock<Trace>,
+    /// What subqueries, derived tables and views lock by clauses of their own.
+    pub inner_locking: Mutex<Vec<Locking>>,
     /// The rows of a result that are delivered while all are counted (SQL_CALC_FOUND_ROWS).
     pub counted_rows: OnceLock<CountedRows>,
     /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.

@@ -45,7 +45,7 @@ mod tests;
 mod updatable;
 mod written_null;
 
-use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
+use crate::{Locking, Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
     Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundRow, BoundUpdate, ChangeTarget, NewRows, NewValue,
     OnDuplicateUpdate, RowCheck, RowRules, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete,
@@ -115,6 +115,8 @@ pub trait SessionValues {
     fn found_rows(&self) -> i64 {
         0
     }
+    /// Told of rows that a subquery, a derived table or a view locks by a clause of its own. The clause names a table.
+    fn lock_rows_of(&self, _locking: Locking) {}
     /// Told that the statement counts all rows of its result for FOUND_ROWS(), though it delivers only `count` of them behind
     /// `offset` others. Returns false if nobody will do so: the rows are cut by the query itself then.
     fn count_all_rows(&self, _offset: u64, _count: Option<u64>) -> bool {
@@ -235,6 +237,7 @@ fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<B
     binder.is_for_client = is_for_client && query::is_single_block(&query.ast);
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &query.items).assigning(query.assigns);
+    query::check_clauses(&query.ast)?;
     let bound = match query.ast.locks.is_empty() {
         true => binder.query(&query.ast, &names, true)?,
         // Whoever runs the query locks rows of what its plan reads.

@@ -6,11 +6,12 @@ use super::{
     scope::{Clause, Cte, FromClause, Names, Relation, Scope},
 };
 use crate::{
+    Locking,
     statement::{locking_of, tables_of},
     typing::{Item, result},
 };
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
-use muster_types::{Result, SqlError, SqlType};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
 
@@ -22,6 +23,18 @@ pub(super) fn is_single_block(query: &ast::Query) -> bool {
         ast::SetExpr::Query(inner) => is_single_block(inner),
         _ => false,
     }
+}
+
+/// Error 3569 for a table that several locking clauses of a query name.
+pub(super) fn check_clauses(query: &ast::Query) -> Result<()> {
+    let clauses = locking_of(query);
+    for (_, shown) in tables_of(query).into_iter().filter(|_| clauses.len() > 1) {
+        if clauses.iter().filter(|clause| clause.names(&shown)).count() > 1 {
+            let message = format!("Table {shown} appears in multiple locking clauses.");
+            return Err(SqlError::new(ErrorCode::DuplicateTableLock, message));
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if the first SELECT of a query says SQL_CALC_FOUND_ROWS.
@@ -56,10 +69,8 @@ impl Binder<'_> {
         {
             return Err(SqlError::unsupported("FETCH"));
         }
-        if let Some(lock) = query.locks.first() {
-            self.check_locking(query, &names)?;
-            // Nothing would be locked, so nobody shall believe that it is.
-            return Err(SqlError::unsupported(format!("FOR {} in a subquery", lock.lock_type)));
+        if !query.locks.is_empty() {
+            self.lock_rows(query, &names)?;
         }
         let mut limits = order::limits(self, query.limit_clause.as_ref())?;
         let is_counted = std::mem::take(&mut self.counts_rows);
@@ -77,6 +88,25 @@ impl Binder<'_> {
                 self.order_outputs(bound, keys, limits, &names, ordered)
             }
         }
+    }
+
+    /// Tells the session what the locking clauses of a query within another one lock. Error 3568 for a name that the
+    /// query does not have.
+    fn lock_rows(&self, query: &ast::Query, names: &Names) -> Result<()> {
+        self.check_locking(query, names)?;
+        check_clauses(query)?;
+        let tables = tables_of(query);
+        for clause in locking_of(query) {
+            let mut locked = tables.iter().filter(|(_, shown)| clause.names(shown)).peekable();
+            if let (Some(name), None) = (&clause.table, locked.peek()) {
+                let message = format!("Unresolved table name `{name}` in locking clause.");
+                return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));
+            }
+            for (_, shown) in locked {
+                self.env.session.lock_rows_of(Locking { table: Some(shown.clone()), inner: true, ..clause.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Error 1142 or 3550 for a subquery that locks rows of `information_schema`.

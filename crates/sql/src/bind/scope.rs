@@ -144,6 +144,8 @@ pub(crate) struct Offered<'p> {
     /// Takes aggregate functions over the query's own columns; `None` in WHERE, ON, GROUP BY and within another aggregate
     /// function.
     pub aggregates: Option<&'p RefCell<Aggregates>>,
+    /// True within the arguments of an aggregate function.
+    pub is_aggregated: bool,
     /// The items of the select list that are bound.
     pub selected: &'p [Selected<'p>],
     /// The items of the select list from the one on that is being bound.

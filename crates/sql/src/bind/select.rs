@@ -320,12 +320,21 @@ impl Binder<'_> {
                     ),
                 ));
             }
-            if !matches!(expr, Expr::Literal { .. }) {
+            // What comes from a query around is the same for all rows.
+            let is_of_outer = |id: &ColId| scope.distance(*id).is_some_and(|distance| distance > 0);
+            let is_outer = matches!(&expr, Expr::Column(id) if is_of_outer(id) || is_aggregate_around(scope, *id));
+            if !matches!(expr, Expr::Literal { .. }) && !is_outer {
                 keys.push(Key { expr, descending, number: i + 1 });
             }
         }
         Ok(keys)
     }
+}
+
+/// Returns true for the column of an aggregate function that belongs to a query around.
+fn is_aggregate_around(scope: &Scope, id: ColId) -> bool {
+    let mut places = scope.outwards().skip(1).filter_map(|scope| scope.offered.aggregates);
+    places.any(|place| place.borrow().calls.iter().any(|(call, _)| *call == id))
 }
 
 /// The expressions that are computed from groups. The texts that values are shown as stand behind the items of the

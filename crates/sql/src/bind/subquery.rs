@@ -17,7 +17,7 @@ impl ExprContext<'_> {
     fn offered(&self) -> Offered<'_> {
         let selected = if self.selected.is_empty() { self.listed.0 } else { self.selected };
         let aggregates = self.aggregates.filter(|_| !self.in_aggregate);
-        Offered { aggregates, selected, unbound: self.listed.1 }
+        Offered { aggregates, is_aggregated: self.in_aggregate, selected, unbound: self.listed.1 }
     }
 }
 

@@ -70,6 +70,7 @@ pub(crate) fn locking_of(query: &ast::Query) -> Vec<Locking> {
             Some(ast::NonBlock::Nowait) => Blocked::Fails,
             Some(ast::NonBlock::SkipLocked) => Blocked::Skips,
         },
+        inner: false,
     };
     query.locks.iter().map(clause).collect()
 }
@@ -89,6 +90,8 @@ pub struct Locking {
     /// The table or alias whose rows are locked; `None`: all tables of the query.
     pub table: Option<String>,
     pub blocked: Blocked,
+    /// True for the clause of a subquery, a derived table or a view.
+    pub inner: bool,
 }
 
 /// The way in which a locking read treats rows that others have locked.

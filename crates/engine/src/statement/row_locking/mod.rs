@@ -92,7 +92,7 @@ impl StatementContext {
             of,
             skip_locked: matches!(clause.blocked, Blocked::Skips),
             whole_tables: true,
-            subplans: self.reads_lock(),
+            subplans: self.reads_lock() || clause.inner,
         });
         let locks: Vec<RowLocks<'_>> = locks.collect();
         match Strategy::choose(&planned.plan, &locks, self.locks_gaps())? {
@@ -129,7 +129,12 @@ impl StatementContext {
 fn check_names(plan: &Plan, clauses: &[Locking], meant: &dyn Fn(&Option<String>, &Scan) -> bool) -> Result<()> {
     let mut scans = Vec::new();
     add_scans(plan, &mut scans);
-    for Locking { table, .. } in clauses {
+    // Subqueries that run by themselves would read what they should leave out.
+    let skips = |clause: &&Locking| clause.inner && clause.blocked == Blocked::Skips;
+    if clauses.iter().filter(skips).any(|clause| !scans.iter().any(|(scan, _)| meant(&clause.table, scan))) {
+        return Err(SqlError::unsupported("SKIP LOCKED in a subquery that runs by itself"));
+    }
+    for Locking { table, .. } in clauses.iter().filter(|clause| !clause.inner) {
         if let Some(name) = table.as_ref().filter(|_| !scans.iter().any(|(scan, _)| meant(table, scan))) {
             let message = format!("Unresolved table name `{name}` in locking clause.");
             return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));

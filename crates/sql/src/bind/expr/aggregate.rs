@@ -81,7 +81,7 @@ fn invalid_use() -> SqlError {
 
 /// The query that an aggregate function belongs to, which is where its calls are kept: the innermost one whose columns it
 /// mentions. If that one takes no aggregate functions at the place of the call, it is the innermost one that does
-/// (MySQL: `Item_sum::check_sum_func`).
+/// (MySQL: `Item_sum::check_sum_func`). `None`: it may stand nowhere, or in another function of the query it belongs to.
 fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCell<Aggregates>> {
     let order = match &call.function {
         AggregateFunction::GroupConcat { order, .. } => order.as_slice(),
@@ -89,6 +89,10 @@ fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCel
     };
     let mentioned = call.args.iter().chain(order.iter().map(|key| &key.expr)).flat_map(Expr::columns);
     let nearest = mentioned.filter_map(|id| cx.scope.distance(id)).min();
+    let is_aggregated = |distance| cx.scope.outwards().nth(distance).is_some_and(|scope| scope.offered.is_aggregated);
+    if nearest.is_some_and(|distance| distance > 0 && is_aggregated(distance)) {
+        return None;
+    }
     let around = cx.scope.outwards().skip(1).map(|scope| scope.offered.aggregates);
     let places: Vec<_> = std::iter::once(cx.aggregates).chain(around).collect();
     // A function without columns, and ANY_VALUE, which may give what it is given, belong to where they stand.
