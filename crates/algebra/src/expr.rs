@@ -70,6 +70,8 @@ pub enum SubqueryKind {
     Exists {
         negated: bool,
     },
+    /// All rows: what a dependent join adds to a row ([`crate::Rel::Lateral`]). It has no value.
+    Rows,
     /// `(left...) [NOT] IN (rows)`, with MySQL's three-valued logic.
     In {
         left: Vec<Expr>,

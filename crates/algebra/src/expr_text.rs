@@ -210,7 +210,7 @@ impl Printer<'_> {
 /// The text of a subquery's predicate around its `(select #n)`.
 fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
     match kind {
-        SubqueryKind::Scalar => select,
+        SubqueryKind::Scalar | SubqueryKind::Rows => select,
         SubqueryKind::Exists { negated } => format!("{}exists{select}", if *negated { "not " } else { "" }),
         SubqueryKind::In { left, negated } => {
             let left = match left.as_slice() {

@@ -113,7 +113,7 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 
 fn name_of(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Query(_) | Statement::SelectInto { .. } => "select",
+        Statement::Query(_) | Statement::SelectInto { .. } | Statement::SelectIntoFile { .. } => "select",
         Statement::Insert(insert) => match (&insert.source, insert.replace) {
             (InsertSource::Rows(_), false) => "insert",
             (InsertSource::Query(_), false) => "insert_select",

@@ -114,6 +114,7 @@ impl<'a> Tree<'a> {
             | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
+            | PlanOp::Lateral { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
             PlanOp::EarlyStop { input, fallback, .. } => {
                 self.plan(input, depth);
@@ -247,6 +248,8 @@ impl<'a> Tree<'a> {
             PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
             PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
+            PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table".into(),
+            PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table".into(),
             PlanOp::UnionAll { .. } => "Append".into(),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
@@ -429,6 +432,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
             pairs(keys).chain(residual).collect()
         }
         PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
+        PlanOp::Lateral { rows, .. } => vec![rows],
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),

@@ -23,6 +23,15 @@ fn evaluate_all(context: &Arc<StatementContext>, exprs: &[ScalarExpr], parameter
     Ok(Done { last_insert_id: context.process.said_insert_id().unwrap_or(0), ..Done::default() })
 }
 
+/// Warning 3962 for an INTO clause in front of a locking clause.
+fn warn_of_place(context: &StatementContext, precedes_lock: bool) {
+    if precedes_lock {
+        let message = "The INTO clause is deprecated inside query blocks of query expressions and will be removed in a \
+                       future release. Please move the INTO clause to the end of statement instead.";
+        context.warn(ErrorCode::DeprecatedInnerInto, message);
+    }
+}
+
 /// Runs a statement that maintains tables.
 fn maintain(context: &Arc<StatementContext>, statement: &Statement) -> Result<Done> {
     match statement {
@@ -60,7 +69,14 @@ impl SessionState {
                 done(dml::delete(context, delete, parameters))
             }
             Shutdown => done(self.shut_down(context)),
-            SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
+            SelectInto { query, variables, precedes_lock } => {
+                warn_of_place(context, *precedes_lock);
+                done(self.select_into(context, query, variables, parameters))
+            }
+            SelectIntoFile { query, file, precedes_lock } => {
+                warn_of_place(context, *precedes_lock);
+                done(loading::select_into_file(context, query, file, parameters))
+            }
             Explain(statement) => self.explain(context, statement, parameters),
             ExplainConnection { analyze, format, into, id } => {
                 let shown = explain::explain_connection(context, *id, (*analyze, *format), into.as_deref())?;

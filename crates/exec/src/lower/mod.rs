@@ -196,6 +196,7 @@ impl Lowerer<'_> {
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 self.stream_aggregate(Grouping { input, group, aggregates })?
             }
+            PlanOp::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::EarlyStop { input, fallback, budget } => self.early_stop(input, fallback, *budget)?,
@@ -212,6 +213,7 @@ impl Lowerer<'_> {
             PlanOp::HashJoin { .. }
             | PlanOp::LookupJoin { .. }
             | PlanOp::NestedLoopJoin { .. }
+            | PlanOp::Lateral { .. }
             | PlanOp::MergeJoin { .. } => Node { exec: Arc::new(CooperativeExec::new(node.exec)), ..node },
             _ => node,
         };

@@ -162,6 +162,10 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             | PlanOp::MergeJoin { .. }
             | PlanOp::NestedLoopJoin { .. }
             | PlanOp::LookupJoin { .. } => self.join(plan),
+            PlanOp::Lateral { input, .. } => {
+                self.part(input, true);
+                self.subqueries(plan, SubqueryPlace::SelectList);
+            }
             PlanOp::UnionAll { inputs, .. } => {
                 self.own_or_derived(plan, |walk| inputs.iter().for_each(|input| walk.part(input, true)));
             }

@@ -181,6 +181,7 @@ fn not_null(plan: &Plan) -> ColSet {
             not_null(input).into_iter().filter(|id| group.contains(id)).collect()
         }
         PlanOp::Filter { input, .. }
+        | PlanOp::Lateral { input, .. }
         | PlanOp::Sort { input, .. }
         | PlanOp::Limit { input, .. }
         | PlanOp::EarlyStop { input, .. }

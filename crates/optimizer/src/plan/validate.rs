@@ -109,6 +109,14 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
+        PlanOp::Lateral { input, rows, .. } => {
+            let Expr::Subplan(subplan) = &**rows else { return fail("a dependent join without a subquery") };
+            if !input.output.iter().chain(&subplan.outputs).eq(&plan.output) {
+                return fail("the output of a dependent join is not that of its inputs");
+            }
+            check_exprs([&**rows], &known)?;
+            produce(subplan.outputs.iter().copied(), produced)?;
+        }
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
@@ -223,6 +231,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
     let inputs: Vec<usize> = plan.inputs().iter().map(|input| input.partitions).collect();
     let fits = match &plan.op {
         PlanOp::Filter { .. }
+        | PlanOp::Lateral { .. }
         | PlanOp::Project { .. }
         | PlanOp::LookupJoin { .. }
         | PlanOp::PartialAggregate { .. } => inputs == [plan.partitions],

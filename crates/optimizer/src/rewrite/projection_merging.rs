@@ -138,6 +138,10 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let (input, map) = merge(*input, context)?;
             Ok((Rel::Limit { input: Box::new(input), offset, count }, map))
         }
+        Rel::Lateral { input, rows, keeps } => {
+            let (input, map) = merge(*input, context)?;
+            Ok((Rel::Lateral { input: Box::new(input), rows: Box::new(substitute(*rows, &map)), keeps }, map))
+        }
         Rel::Union { inputs, columns } => {
             let mut merged = Vec::new();
             for (input, ids) in inputs {

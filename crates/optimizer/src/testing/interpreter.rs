@@ -48,6 +48,7 @@ impl Data {
             }
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
             Rel::Limit { input, offset, count } => limit(self.rel(input, outer), *offset, *count),
+            Rel::Lateral { .. } => panic!("the interpreter has no LATERAL"),
             Rel::Union { inputs, columns } => {
                 let all = inputs.iter().map(|(r, ids)| (self.rel(r, outer), ids));
                 all.flat_map(|(rows, ids)| renamed(rows, ids, columns)).collect()
@@ -323,6 +324,7 @@ impl Data {
                 assert!(rows.len() <= 1, "more than one row");
                 rows.first().and_then(|r| r[0])
             }
+            SubqueryKind::Rows => panic!("rows have no value"),
             SubqueryKind::Exists { negated } => of(Some(rows.is_empty() == *negated)),
             SubqueryKind::In { left, negated } => {
                 let left: Vec<Cell> = left.iter().map(|e| self.eval(e, row)).collect();

@@ -59,7 +59,7 @@ impl Binder<'_> {
         };
         check.determined = self.determined(&ids, &computed, &check.own);
         let Parts { outputs, having, keys } = parts;
-        for (exprs, clause) in [(outputs, "SELECT list"), (having, "HAVING clause"), (keys, "ORDER BY")] {
+        for (exprs, clause) in [(outputs, "SELECT list"), (having, "HAVING clause"), (keys, "ORDER BY clause")] {
             for (i, expr) in exprs.into_iter().enumerate() {
                 // An expression that is grouped by counts as a whole only: within another one it is not recognized
                 // (manual 14.19.3).

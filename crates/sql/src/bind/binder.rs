@@ -32,6 +32,10 @@ pub(crate) struct Binder<'a> {
     pub tables: Vec<(String, String)>,
     /// See [`super::Bound::stars`].
     pub stars: Vec<Star>,
+    /// See [`super::Bound::generated_names`].
+    pub generated_names: Vec<bool>,
+    /// See [`super::Bound::uses_variables`].
+    pub uses_variables: bool,
     /// See [`super::Bound::aggregated`].
     pub aggregated: bool,
     /// See [`super::Bound::first_table_again`].
@@ -138,6 +142,8 @@ impl<'a> Binder<'a> {
             dependencies: Dependencies::default(),
             tables: Vec::new(),
             stars: Vec::new(),
+            generated_names: Vec::new(),
+            uses_variables: false,
             aggregated: false,
             first_table_again: false,
             warnings: Vec::new(),

@@ -4,6 +4,7 @@
 //!   binder      the state of one statement; conversions
 //!   scope       what names mean
 //!   query       WITH, UNION, VALUES          select     one SELECT
+//!   lateral     LATERAL
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
 //!   star        what `*` stands for            updatable  views that can be written through
@@ -28,6 +29,7 @@ mod expr;
 mod from;
 mod generated;
 mod hints;
+mod lateral;
 mod null_dates;
 mod numbering;
 mod order;
@@ -211,6 +213,10 @@ pub struct Bound {
     pub tables: Vec<(String, String)>,
     /// The `*` of the statement's own select lists; those inside views are not among them.
     pub stars: Vec<Star>,
+    /// For each result column, true if its name is the text of an expression: nobody has given it.
+    pub generated_names: Vec<bool>,
+    /// True if the statement reads or assigns variables.
+    pub uses_variables: bool,
     /// True if the first SELECT makes groups.
     pub aggregated: bool,
     /// True if the table or view that is mentioned first is mentioned again, be it inside of a view.
@@ -272,6 +278,8 @@ impl Binder<'_> {
             columns: self.columns,
             tables: self.tables,
             stars: self.stars,
+            generated_names: self.generated_names,
+            uses_variables: self.uses_variables,
             aggregated: self.aggregated,
             first_table_again: self.first_table_again,
             warnings: self.warnings,

@@ -289,6 +289,11 @@ impl Binder<'_> {
     /// `VALUES ROW(..), ROW(..)`; columns are called `column_0` and so on.
     fn values(&mut self, values: &ast::Values, names: &Names) -> Result<BoundQuery> {
         let width = values.rows.first().map_or(0, |r| r.content.len());
+        if width == 0 {
+            let message = "Each row of a VALUES clause must have at least one column, unless when used as source in an \
+                           INSERT statement.";
+            return Err(SqlError::new(ErrorCode::TableValueConstructorWithoutColumns, message));
+        }
         let mut rows = Vec::with_capacity(values.rows.len());
         let from = FromClause::default();
         let scope = Scope::within(&from, names.outer);
@@ -334,6 +339,7 @@ impl Binder<'_> {
             let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {
                 Some(i) => Expr::Column(bound.outputs[i].id),
                 None => {
+                    refuse_table(&key.expr)?;
                     let item = self.expression(&key.expr, &scope, names, Clause::OrderBy)?;
                     self.bare(item).expr
                 }
@@ -352,6 +358,14 @@ impl Binder<'_> {
         bound.rel = limits.apply(bound.rel);
         Ok(bound)
     }
+}
+
+/// Error 1250 for a column of a table in the ORDER BY of a set operation.
+fn refuse_table(key: &ast::Expr) -> Result<()> {
+    let ast::Expr::CompoundIdentifier(parts) = key else { return Ok(()) };
+    let Some(table) = parts.len().checked_sub(2).and_then(|at| parts.get(at)) else { return Ok(()) };
+    let message = format!("Table '{}' from one of the SELECTs cannot be used in global ORDER clause", table.value);
+    Err(SqlError::new(ErrorCode::TableNameNotAllowedHere, message))
 }
 
 /// Adds the tables of a WITH clause to the names.

@@ -56,6 +56,10 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         refuse(select)?;
         let around = self.begin_block(select, names.view_depth);
+        if select.select_modifiers.as_ref().is_some_and(|modifiers| modifiers.sql_no_cache) {
+            let message = "'SQL_NO_CACHE' is deprecated and will be removed in a future release.";
+            self.warn(ErrorCode::DeprecatedWithoutReplacement, message);
+        }
         if says_to_count(select) {
             self.counts_found_rows()?;
         }
@@ -141,6 +145,10 @@ impl Binder<'_> {
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
+        }
+        if self.block == Some(0) {
+            let is_generated = |s: &Selected| !s.explicit && s.ast.is_some_and(|ast| column_name(ast).is_none());
+            self.generated_names = selected.iter().map(is_generated).collect();
         }
         let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
         let limit = limits.count_or_all();
@@ -402,8 +410,12 @@ pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> R
 
 /// Clauses that sqlparser reads and MySQL or Muster does not have.
 fn refuse(select: &ast::Select) -> Result<()> {
+    if select.into.is_some() {
+        let message = "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION \
+                       clauses.";
+        return Err(SqlError::new(ErrorCode::MisplacedInto, message));
+    }
     for (present, what) in [
-        (select.into.is_some(), "SELECT .. INTO"),
         (!select.named_window.is_empty(), "WINDOW"),
         (select.qualify.is_some(), "QUALIFY"),
         (select.top.is_some(), "TOP"),

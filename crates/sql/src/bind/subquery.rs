@@ -7,7 +7,7 @@ use super::{
     scope::{Names, Offered, Scope},
 };
 use crate::typing::{Item, collation, comparison};
-use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
+use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind, lateral_outputs};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::HashSet;
@@ -177,7 +177,7 @@ pub(super) fn picks_rows(rel: &Rel) -> bool {
     matches!(rel, Rel::Limit { .. }) || rel.inputs().into_iter().any(picks_rows)
 }
 
-fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {
+pub(super) fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {
     let outer = free_columns(&rel);
     Expr::Subquery(Box::new(Subquery { kind, rel: Box::new(rel), outputs, outer }))
 }
@@ -200,6 +200,7 @@ fn walk(rel: &Rel, made: &mut HashSet<ColId>, mentioned: &mut Vec<ColId>) {
         Rel::Get { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
         Rel::Values { columns, .. } | Rel::Union { columns, .. } => made.extend(columns),
         Rel::Project { exprs, .. } => made.extend(exprs.iter().map(|(id, _)| *id)),
+        Rel::Lateral { rows, .. } => made.extend(lateral_outputs(rows)),
         Rel::Aggregate { aggregates, .. } => made.extend(aggregates.iter().map(|(id, _)| *id)),
         _ => {}
     }

@@ -42,7 +42,8 @@ impl Binder<'_> {
                 }
                 self.named_table(name, alias.as_ref(), index_hints, names)
             }
-            TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
+            // A lateral one here has nothing to its left.
+            TableFactor::Derived { subquery, alias, sample: None, .. } => {
                 let Some(alias) = alias else {
                     return Err(SqlError::new(
                         ErrorCode::DerivedMustHaveAlias,
@@ -57,7 +58,6 @@ impl Binder<'_> {
                 self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
-            TableFactor::Derived { lateral: true, .. } => Err(SqlError::unsupported("LATERAL")),
             TableFactor::NestedJoin { .. } => Err(SqlError::syntax("", 1)),
             TableFactor::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
             _ => Err(SqlError::unsupported("this kind of table reference")),
@@ -116,6 +116,7 @@ impl Binder<'_> {
         alias: &str,
         hints: &[ast::TableIndexHints],
     ) -> Result<Joined> {
+        refuse_mixed_hints(hints)?;
         let hints = hints.iter().map(|h| index_hint(&table, alias, h)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
@@ -303,7 +304,7 @@ impl Binder<'_> {
     }
 
     /// A query under a name, noted for hints; one that is not to be merged gets columns of its own.
-    fn derived(&mut self, mut bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
+    pub(super) fn derived(&mut self, mut bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
         if self.is_kept_apart(alias) {
             let mut exprs = Vec::with_capacity(bound.outputs.len());
             for output in &mut bound.outputs {
@@ -357,7 +358,7 @@ fn is_merged(rel: &Rel) -> bool {
     }
 }
 
-fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
+pub(super) fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
     if alias.columns.iter().any(|c| c.data_type.is_some()) || alias.at.is_some() {
         return Err(SqlError::syntax(&alias.name.value, 1));
     }
@@ -373,6 +374,24 @@ fn refuse_index_hints(hints: &[ast::TableIndexHints], view: &str) -> Result<()> 
     match hints.first() {
         Some(hint) => Err(no_such_index(hint.index_names.first().map_or("(null)", |index| &index.value), view)),
         None => Ok(()),
+    }
+}
+
+/// Error 1221 for USE INDEX beside FORCE INDEX.
+fn refuse_mixed_hints(hints: &[ast::TableIndexHints]) -> Result<()> {
+    let kind = |hint: &ast::TableIndexHints| match hint.hint_type {
+        TableIndexHintType::Use => Some("USE INDEX"),
+        TableIndexHintType::Force => Some("FORCE INDEX"),
+        TableIndexHintType::Ignore => None,
+    };
+    let mut kinds = hints.iter().filter_map(kind);
+    let Some(first) = kinds.next() else { return Ok(()) };
+    match kinds.find(|other| *other != first) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("Incorrect usage of {first} and {other}");
+            Err(SqlError::new(ErrorCode::WrongUsage, message))
+        }
     }
 }
 

@@ -94,6 +94,16 @@ impl<'s, 'a> Cursor<'s, 'a> {
         if *self.peek(0) == Token::EOF { Ok(()) } else { Err(self.error()) }
     }
 
+    /// Error 1064 at the last of these words that has been taken.
+    pub fn error_at_word(&self, words: &[&str]) -> SqlError {
+        let is_it = |at: &usize| match &self.source.tokens[*at].token {
+            Token::Word(Word { value, quote_style: None, .. }) => words.iter().any(|w| value.eq_ignore_ascii_case(w)),
+            _ => false,
+        };
+        let taken = 0..self.parser.index().min(self.source.tokens.len());
+        taken.rev().find(is_it).map_or_else(|| self.error(), |at| self.source.error_at(self.source.starts[at]))
+    }
+
     /// Byte where the next token begins.
     pub fn position(&self) -> usize {
         let all = self.source.tokens.len();

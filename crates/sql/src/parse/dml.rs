@@ -198,6 +198,12 @@ pub(super) fn delete(c: &mut Cursor, with: Option<ast::With>) -> Result<Statemen
     if targets.is_none() && (tables.len() > 1 || !tables[0].joins.is_empty()) {
         return Err(c.error());
     }
+    if targets.is_none()
+        && let [ast::TableWithJoins { relation: ast::TableFactor::Table { index_hints, .. }, .. }] = &tables[..]
+        && !index_hints.is_empty()
+    {
+        return Err(c.error_at_word(&["USE", "FORCE", "IGNORE"]));
+    }
     let condition = condition(c)?;
     // Several tables have neither.
     let (order_by, limit) = if targets.is_none() { order_and_limit(c)? } else { (Vec::new(), None) };

@@ -12,10 +12,12 @@
 //!   table_brackets  brackets around tables
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
+//!   refused    forms that MySQL does not have
 //!   reserved   words that are no names
 //!   function_words  words that are functions in front of a parenthesis only
 //!   default_text  a query as the default sql_mode would have it written
 //!   special_calls  calls and operators with a grammar of their own
+//!   select_into  where the result of a query goes
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
 //!   statement  which statement it is; the rest one file per family
@@ -46,8 +48,10 @@ mod locking;
 mod modes_tests;
 #[cfg(test)]
 mod parse_tests;
+mod refused;
 mod reserved;
 mod scan;
+mod select_into;
 mod session;
 mod show;
 mod source;

@@ -130,3 +130,38 @@ impl ScalarExpr {
         self.parameters
     }
 }
+
+/// A file of the server that a result is written to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutFile {
+    pub path: String,
+    pub charset: Option<String>,
+    /// `None`: DUMPFILE, the bytes of one row.
+    pub format: Option<OutFileFormat>,
+}
+
+/// How rows are written to a file (MySQL manual 15.2.13.1): what LOAD DATA reads with the same clauses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutFileFormat {
+    pub fields_terminated_by: String,
+    pub fields_enclosed_by: Option<char>,
+    /// Only texts are enclosed.
+    pub optionally_enclosed: bool,
+    /// `None`: `ESCAPED BY ''`.
+    pub fields_escaped_by: Option<char>,
+    pub lines_starting_by: String,
+    pub lines_terminated_by: String,
+}
+
+impl Default for OutFileFormat {
+    fn default() -> OutFileFormat {
+        OutFileFormat {
+            fields_terminated_by: "\t".into(),
+            fields_enclosed_by: None,
+            optionally_enclosed: false,
+            fields_escaped_by: Some('\\'),
+            lines_starting_by: String::new(),
+            lines_terminated_by: "\n".into(),
+        }
+    }
+}

@@ -58,6 +58,7 @@ codes! {
     WrongAutoKey = 1075, "42000";
     FileExists = 1086, "HY000";
     FileNotFound = 29, "HY000";
+    CantCreateFile = 1, "HY000";
     CantDropFieldOrKey = 1091, "42000";
     UpdateTableUsed = 1093, "HY000";
     NoSuchThread = 1094, "HY000";

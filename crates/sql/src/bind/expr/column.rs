@@ -54,6 +54,7 @@ impl Binder<'_> {
             ("session" | "local", [_, ..]) => (Some(VariableScope::Session), rest.join(".")),
             _ => (None, [&[first], rest].concat().join(".")),
         };
+        self.uses_variables = true;
         let value = self.env.session.system_variable(scope, &name.to_ascii_lowercase())?;
         let mut item = self.system_text(value);
         if let (Some(Value::Bool(b)), SqlType::Bool) = (item.as_literal(), item.ty) {
@@ -131,7 +132,14 @@ impl Binder<'_> {
                 return Ok(item);
             }
         }
-        Err(SqlError::unknown_column(parts.join("."), cx.clause.name()))
+        match parts {
+            // Without any table, not even one around, it is the table that is unknown.
+            [.., table, _] if cx.scope.outwards().all(|scope| scope.from.relations.is_empty()) => {
+                let message = format!("Unknown table '{table}' in {}", cx.clause.name());
+                Err(SqlError::new(ErrorCode::UnknownTable, message))
+            }
+            _ => Err(SqlError::unknown_column(parts.join("."), cx.clause.name())),
+        }
     }
 
     /// The item that is called so in the select list of a query around. Error 1247 for an item that holds an aggregate

@@ -4,7 +4,7 @@
 use super::ExprContext;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item},
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS},
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, TextKind, Value};
@@ -17,6 +17,7 @@ impl Binder<'_> {
     /// `@name`. Where the statement assigns to variables its type is that of the value which it has when the statement
     /// begins, as in MySQL (`Item_func_get_user_var::resolve_type`); one that was never set is a text.
     pub(super) fn user_variable(&mut self, name: &str, cx: &ExprContext) -> Item {
+        self.uses_variables = true;
         let value = self.env.session.user_variable(&name.to_lowercase());
         let now = Item { derivation: Derivation::Implicit, ..self.given(value) };
         if !cx.names.assigns {
@@ -40,10 +41,12 @@ impl Binder<'_> {
             "Setting user variables within expressions is deprecated and will be removed in a future release. Consider \
              alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.",
         );
+        self.uses_variables = true;
         // The statement is of the moment: its plan is not for other sessions.
         self.env.session.user_variable(&name.to_lowercase());
         let item = self.expr(right, cx)?;
-        let item = Item { shown: None, ..item };
+        let shown = item.ty;
+        let item = Item { shown: None, ..item }.unrounded(KEPT_DIGITS);
         let item = match item.ty {
             SqlType::Bool => self.convert(item, SqlType::BIGINT),
             SqlType::Float => self.convert(item, SqlType::Double),
@@ -54,7 +57,10 @@ impl Binder<'_> {
         let (ty, args) = (item.ty, vec![self.variable_name(name), item.expr.clone()]);
         let expr = Expr::Call { function: ScalarFunction::AssignVariable, args, ty };
         let derivation = if ty.is_text() { Derivation::Implicit } else { item.derivation };
-        Ok(Item { expr, derivation, kept: None, hexadecimal: false, is_bits: false, ..item })
+        let item = Item { expr, derivation, kept: None, hexadecimal: false, is_bits: false, ..item };
+        // The variable keeps digits of a quotient that are not shown.
+        let is_wide = matches!((shown, ty), (SqlType::Decimal { .. }, SqlType::Decimal { .. }));
+        Ok(if is_wide { self.cast_to(item, shown) } else { item })
     }
 
     /// The type of a variable's decimal that is converted to a decimal, which keeps the digits that another value has.
