@@ -124,7 +124,8 @@ impl<'a> RowWriter<'a> {
             return Err(SqlError::new(ErrorCode::TooManyRows, "Result consisted of more than one row"));
         }
         for (i, value) in values.iter().enumerate() {
-            let bytes = self.bytes(i, value).unwrap_or_default();
+            // NULL is a zero byte.
+            let bytes = self.bytes(i, value).unwrap_or_else(|| vec![0]);
             self.write(&bytes)?;
         }
         Ok(())

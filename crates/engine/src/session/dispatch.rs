@@ -116,6 +116,7 @@ impl SessionState {
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
             Do(exprs) => done(evaluate_all(context, exprs, parameters)),
+            Handler(statement) => self.handler(context, statement),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),

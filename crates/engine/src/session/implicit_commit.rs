@@ -24,7 +24,7 @@ enum Effect {
 fn effect(statement: &Statement) -> Effect {
     use Statement::*;
     match statement {
-        Query(_) | SelectInto { .. } | SelectIntoFile { .. } | Do(_) | Set(_) => Effect::Reads,
+        Query(_) | SelectInto { .. } | SelectIntoFile { .. } | Do(_) | Set(_) | Handler(_) => Effect::Reads,
         Explain(explain) if explain.analyze => effect(&explain.statement),
         Explain(_) | ExplainConnection { .. } => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,

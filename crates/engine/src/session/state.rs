@@ -3,6 +3,7 @@
 use super::{
     SessionOptions,
     conditions::Conditions,
+    handler::OpenHandler,
     login::Login,
     prepared::{PreparedStatements, PreparedUnder},
     short_path::ShortPath,
@@ -33,6 +34,8 @@ pub struct SessionState {
     pub variables: Variables,
     pub user_variables: Arc<UserVariables>,
     pub prepared: PreparedStatements,
+    /// What HANDLER has opened.
+    pub handlers: Vec<OpenHandler>,
     pub short_path: ShortPath,
     pub transaction: Arc<SessionTransaction>,
     /// What SET TRANSACTION has said of the next transaction only.
@@ -60,6 +63,7 @@ impl SessionState {
             variables,
             user_variables: Arc::default(),
             prepared: PreparedStatements::default(),
+            handlers: Vec::new(),
             short_path: ShortPath::default(),
             transaction,
             next_transaction: NextTransaction::default(),
@@ -109,6 +113,7 @@ impl SessionState {
         self.tell_modes();
         self.user_variables.clear();
         self.prepared.clear();
+        self.handlers.clear();
         self.transaction.set_autocommit(self.variables.is_on("autocommit"));
         self.conditions = Conditions::default();
         self.process.found_rows.store(0, Relaxed);

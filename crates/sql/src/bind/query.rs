@@ -30,7 +30,9 @@ pub(super) fn check_clauses(query: &ast::Query) -> Result<()> {
     let clauses = locking_of(query);
     for (_, shown) in tables_of(query).into_iter().filter(|_| clauses.len() > 1) {
         if clauses.iter().filter(|clause| clause.names(&shown)).count() > 1 {
-            let message = format!("Table {shown} appears in multiple locking clauses.");
+            let is_named = clauses.iter().any(|clause| clause.table.is_some());
+            let table = if is_named { format!("`{shown}`") } else { shown };
+            let message = format!("Table {table} appears in multiple locking clauses.");
             return Err(SqlError::new(ErrorCode::DuplicateTableLock, message));
         }
     }

@@ -5,7 +5,7 @@ use super::{
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
     numbering::BegunExpression,
-    scope::{Cte, FromClause, Names, Relation},
+    scope::{Cte, FromClause, Names, Relation, Scope},
     select::bare_name,
 };
 use crate::Statement;
@@ -43,7 +43,7 @@ impl Binder<'_> {
                 self.named_table(name, alias.as_ref(), index_hints, names)
             }
             // A lateral one here has nothing to its left.
-            TableFactor::Derived { subquery, alias, sample: None, .. } => {
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let Some(alias) = alias else {
                     return Err(SqlError::new(
                         ErrorCode::DerivedMustHaveAlias,
@@ -53,7 +53,10 @@ impl Binder<'_> {
                 self.count_table()?;
                 let reads = self.reads.len();
                 let begun = self.begin_derived(&alias.name.value, None);
-                let bound = self.query(subquery, names, false)?;
+                let nothing = FromClause::default();
+                let around = Scope::within(&nothing, names.outer);
+                let inside = Names { outer: if *lateral { Some(&around) } else { names.outer }, ..names.clone() };
+                let bound = self.query(subquery, &inside, false)?;
                 self.end_derived(begun, &bound.rel, &alias.name.value);
                 self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)

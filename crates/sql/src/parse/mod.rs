@@ -39,6 +39,7 @@ mod explicit_table;
 mod footprint;
 mod foreign_key;
 mod function_words;
+mod handler;
 mod items;
 mod joins;
 mod literal_rows;

@@ -3,7 +3,7 @@
 use super::{
     account,
     cursor::Cursor,
-    ddl, dml, load,
+    ddl, dml, handler, load,
     select_into::{IntoClause, IntoTarget},
     session, show, transaction,
 };
@@ -54,6 +54,7 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Do(c.list(|c| c.expression())?))
         }
+        "HANDLER" => handler::handler(c),
         "KILL" => {
             c.advance();
             let query_only = c.accept_any(&["QUERY", "CONNECTION"]) == Some("QUERY");
@@ -72,10 +73,8 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Shutdown)
         }
-        "CALL" | "HANDLER" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE"
-        | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => {
-            Err(SqlError::unsupported(first))
-        }
+        "CALL" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG"
+        | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => Err(SqlError::unsupported(first)),
         _ => Err(c.error()),
     }
 }

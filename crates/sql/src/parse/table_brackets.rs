@@ -173,6 +173,10 @@ fn is_join(source: &SourceText, at: usize) -> bool {
 /// Takes the parentheses of a single table away.
 fn unwrap_single(source: &mut SourceText, pair: &Pair) {
     let tokens = within(source, pair);
+    // `((SELECT ..) x)` is none that MySQL takes.
+    if tokens.first().is_some_and(|at| source.tokens[*at].token == Token::LParen) {
+        return;
+    }
     let has_several = tokens.iter().any(|at| source.tokens[*at].token == Token::Comma || is_join(source, *at));
     if has_several || is_query(source, &tokens) {
         return;

@@ -5,6 +5,7 @@ mod alter;
 mod ddl;
 mod deprecated;
 mod dml;
+mod handler;
 mod query;
 mod session;
 mod show;
@@ -15,6 +16,7 @@ pub use alter::*;
 pub use ddl::*;
 pub use deprecated::*;
 pub use dml::*;
+pub use handler::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
@@ -102,6 +104,7 @@ pub enum Statement {
     Show(Show),
     Use(String),
     Do(Vec<ScalarExpr>),
+    Handler(Handler),
     Kill {
         query_only: bool,
         id: ScalarExpr,
