@@ -233,8 +233,8 @@ listed! {
         LastInsertId,
         /// `(name, value)`: `@name := value`; the value, which is that of the session's variable from now on.
         AssignVariable,
-        /// `(name)`: `@name`, in a statement that assigns to variables: the value at the moment of the call, of whatever
-        /// type that is.
+        /// `(name)`: `@name`, in a statement that assigns to variables: the value at the moment of the call, of
+        /// whatever type that is.
         ReadVariable,
         /// A function that the session answers.
         Session(SessionFunction),

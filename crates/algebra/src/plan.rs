@@ -217,8 +217,8 @@ pub enum PlanOp {
         fallback: Box<Plan>,
         budget: ScanBudget,
     },
-    /// For each row of the input the rows that a subquery has for it, which runs once for each combination of the values
-    /// that it depends on. `rows`: an [`Expr::Subplan`] of the kind [`crate::SubqueryKind::Rows`].
+    /// For each row of the input the rows that a subquery has for it, which runs once for each combination of the
+    /// values that it depends on. `rows`: an [`Expr::Subplan`] of the kind [`crate::SubqueryKind::Rows`].
     Lateral {
         input: Box<Plan>,
         rows: Box<Expr>,

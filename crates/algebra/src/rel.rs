@@ -98,7 +98,8 @@ pub enum Rel {
         count: Option<u64>,
     },
     /// A dependent join: for each row of the input the rows that a subquery has for it (LATERAL). `rows`: an
-    /// [`Expr::Subquery`] of the kind [`crate::SubqueryKind::Rows`]. The output is that of the input and the subquery's.
+    /// [`Expr::Subquery`] of the kind [`crate::SubqueryKind::Rows`]. The output is that of the input and the
+    /// subquery's.
     Lateral {
         input: Box<Rel>,
         rows: Box<Expr>,

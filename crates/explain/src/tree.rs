@@ -248,9 +248,7 @@ impl<'a> Tree<'a> {
             PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
             PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
-            PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table".into(),
-            PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table".into(),
-            PlanOp::UnionAll { .. } => "Append".into(),
+            PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op).into(),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
             }
@@ -392,6 +390,15 @@ impl<'a> Tree<'a> {
 
     fn line(&mut self, depth: usize, text: String) {
         self.out.push(ExplainLine { depth, text, node: None, access: None });
+    }
+}
+
+/// The name of an operator of which nothing else is told.
+fn plain_name(op: &PlanOp) -> &'static str {
+    match op {
+        PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table",
+        PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table",
+        _ => "Append",
     }
 }
 

@@ -26,8 +26,8 @@ const ESCAPE_LETTERS: &str = "ntrb0ZN";
 /// Characters of numbers (MySQL: `NUMERIC_CHARS`).
 const NUMERIC: &str = ".0123456789e+-";
 
-/// Runs a query and writes its rows into a new file. Errors: 1045 without the privilege FILE, 1290 for a place outside of
-/// `secure_file_priv`, 1086 if the file is there, 1172 for a second row in a DUMPFILE.
+/// Runs a query and writes its rows into a new file. Errors: 1045 without the privilege FILE, 1290 for a place outside
+/// of `secure_file_priv`, 1086 if the file is there, 1172 for a second row in a DUMPFILE.
 pub fn select_into_file(
     context: &Arc<StatementContext>,
     query: &Query,

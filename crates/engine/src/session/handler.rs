@@ -1,8 +1,9 @@
 //! HANDLER: a session opens a table and reads its rows one after the other, in the order of an index.
 //!
-//! Each READ is a query of its own, in the order of the index and behind the row that was read last, whose key the handler
-//! keeps: the values of the parts of the index and of the primary key. A table without a primary key has no key to go on
-//! from; of it the handler keeps how many rows it has passed. A READ by another index begins anew, as in MySQL.
+//! Each READ is a query of its own, in the order of the index and behind the row that was read last, whose key the
+//! handler keeps: the values of the parts of the index and of the primary key. A table without a primary key has no key
+//! to go on from; of it the handler keeps how many rows it has passed. A READ by another index begins anew, as in
+//! MySQL.
 
 use super::state::SessionState;
 use crate::{
@@ -243,8 +244,8 @@ impl ReadPlan<'_> {
         (format!("({beyond} OR ({equal}))"), parameters)
     }
 
-    /// The rows that stand behind a key in the order of the index, or in front of it. NULLs stand first, in descending parts
-    /// last.
+    /// The rows that stand behind a key in the order of the index, or in front of it. NULLs stand first, in descending
+    /// parts last.
     fn beyond(&self, order: &Order, key: &[Value], backward: bool) -> (String, Vec<Value>) {
         let (mut ways, mut parameters) = (Vec::new(), Vec::new());
         for (n, ((column, descending), value)) in order.iter().zip(key).enumerate() {

@@ -109,14 +109,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
-        PlanOp::Lateral { input, rows, .. } => {
-            let Expr::Subplan(subplan) = &**rows else { return fail("a dependent join without a subquery") };
-            if !input.output.iter().chain(&subplan.outputs).eq(&plan.output) {
-                return fail("the output of a dependent join is not that of its inputs");
-            }
-            check_exprs([&**rows], &known)?;
-            produce(subplan.outputs.iter().copied(), produced)?;
-        }
+        PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, &known, produced)?,
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
@@ -204,8 +197,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(keys, &known)?;
             }
         }
-        // Checked above.
-        PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {}
+        PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {} // Checked above.
         PlanOp::UnionAll { inputs, columns } => {
             produce(plan.output.iter().copied(), produced)?;
             if inputs.len() != columns.len() {
@@ -221,6 +213,15 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     check_partitions(plan)?;
     let promised: ColSet = plan.output.iter().chain(params).copied().collect();
     check_keys(&plan.order, &promised)
+}
+
+fn check_lateral(plan: &Plan, input: &Plan, rows: &Expr, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    let Expr::Subplan(subplan) = rows else { return fail("a dependent join without a subquery") };
+    if !input.output.iter().chain(&subplan.outputs).eq(&plan.output) {
+        return fail("the output of a dependent join is not that of its inputs");
+    }
+    check_exprs([rows], known)?;
+    produce(subplan.outputs.iter().copied(), produced)
 }
 
 /// Checks that the operator can work in the partitions that were planned.

@@ -1,7 +1,7 @@
 //! LATERAL: derived tables that mention tables to their left in the same FROM clause, and joins with them.
 //!
-//! The rows of such a table are those that its query has for a row of what stands to the left ([`Rel::Lateral`]). One that
-//! mentions nothing there is a derived table like others.
+//! The rows of such a table are those that its query has for a row of what stands to the left ([`Rel::Lateral`]). One
+//! that mentions nothing there is a derived table like others.
 
 use super::{
     binder::Binder,

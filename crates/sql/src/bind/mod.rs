@@ -119,8 +119,8 @@ pub trait SessionValues {
     }
     /// Told of rows that a subquery, a derived table or a view locks by a clause of its own. The clause names a table.
     fn lock_rows_of(&self, _locking: Locking) {}
-    /// Told that the statement counts all rows of its result for FOUND_ROWS(), though it delivers only `count` of them behind
-    /// `offset` others. Returns false if nobody will do so: the rows are cut by the query itself then.
+    /// Told that the statement counts all rows of its result for FOUND_ROWS(), though it delivers only `count` of them
+    /// behind `offset` others. Returns false if nobody will do so: the rows are cut by the query itself then.
     fn count_all_rows(&self, _offset: u64, _count: Option<u64>) -> bool {
         false
     }

@@ -141,8 +141,8 @@ pub(crate) struct Scope<'p> {
 /// subquery stands.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Offered<'p> {
-    /// Takes aggregate functions over the query's own columns; `None` in WHERE, ON, GROUP BY and within another aggregate
-    /// function.
+    /// Takes aggregate functions over the query's own columns; `None` in WHERE, ON, GROUP BY and within another
+    /// aggregate function.
     pub aggregates: Option<&'p RefCell<Aggregates>>,
     /// True within the arguments of an aggregate function.
     pub is_aggregated: bool,

@@ -128,7 +128,7 @@ impl Binder<'_> {
         if !ordered && !limits.is_set() {
             keys.clear();
         }
-        self.note_rows(aggregated, wants_from.then_some(&from));
+        self.note_rows(&selected, aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         let one_per_group = explicit_group && are_selected(&group, &selected);
         if aggregated {
@@ -146,19 +146,18 @@ impl Binder<'_> {
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
         }
-        if self.block == Some(0) {
-            let is_generated = |s: &Selected| !s.explicit && s.ast.is_some_and(|ast| column_name(ast).is_none());
-            self.generated_names = selected.iter().map(is_generated).collect();
-        }
         let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
     }
 
-    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.
-    fn note_rows(&mut self, aggregated: bool, wanted: Option<&FromClause>) {
+    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted. Of
+    /// the first block it notes which names nobody has given.
+    fn note_rows(&mut self, selected: &[Selected], aggregated: bool, wanted: Option<&FromClause>) {
         if self.block == Some(0) {
+            let is_generated = |s: &Selected| !s.explicit && s.ast.is_some_and(|ast| column_name(ast).is_none());
+            self.generated_names = selected.iter().map(is_generated).collect();
             self.aggregated = aggregated;
         }
         if !aggregated && let Some(from) = wanted {

@@ -1,5 +1,5 @@
-//! The clause `INTO @a, @b`, `INTO OUTFILE ..` or `INTO DUMPFILE ..` of a query, which MySQL takes behind the select list, in
-//! front of a locking clause and at the end.
+//! The clause `INTO @a, @b`, `INTO OUTFILE ..` or `INTO DUMPFILE ..` of a query, which MySQL takes behind the select
+//! list, in front of a locking clause and at the end.
 
 use super::source::SourceText;
 use crate::{OutFile, OutFileFormat};
@@ -24,8 +24,8 @@ pub(crate) struct IntoClause {
     pub precedes_lock: bool,
 }
 
-/// Takes the INTO clause out of a query. Error 1327 for the variables of stored programs. An INTO in front of UNION is left
-/// in its place, and so refused.
+/// Takes the INTO clause out of a query. Error 1327 for the variables of stored programs. An INTO in front of UNION is
+/// left in its place, and so refused.
 pub(super) fn take(source: &mut SourceText) -> Result<()> {
     let significant = source.significant();
     let is_query = significant.first().is_some_and(|i| {

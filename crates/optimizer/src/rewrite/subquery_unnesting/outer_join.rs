@@ -44,8 +44,8 @@ pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut RewriteContext<
     Some((filtered(join, checked), key.iter().map(same).collect()))
 }
 
-/// A left join as it is, or, if a subquery in its condition looks at both sides, a dependent join: for each left row the
-/// right ones that meet the condition.
+/// A left join as it is, or, if a subquery in its condition looks at both sides, a dependent join: for each left row
+/// the right ones that meet the condition.
 pub fn dependent(left: Rel, right: Rel, on: Vec<Expr>, straight: bool) -> Rel {
     let (of_left, of_right) = (scope::output_set(&left), scope::output_set(&right));
     let looks_at_both = |e: &Expr| {

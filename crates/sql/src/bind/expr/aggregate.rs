@@ -79,9 +79,10 @@ fn invalid_use() -> SqlError {
     SqlError::new(ErrorCode::InvalidGroupFuncUse, "Invalid use of group function")
 }
 
-/// The query that an aggregate function belongs to, which is where its calls are kept: the innermost one whose columns it
-/// mentions. If that one takes no aggregate functions at the place of the call, it is the innermost one that does
-/// (MySQL: `Item_sum::check_sum_func`). `None`: it may stand nowhere, or in another function of the query it belongs to.
+/// The query that an aggregate function belongs to, which is where its calls are kept: the innermost one whose columns
+/// it mentions. If that one takes no aggregate functions at the place of the call, it is the innermost one that does
+/// (MySQL: `Item_sum::check_sum_func`). `None`: it may stand nowhere, or in another function of the query it belongs
+/// to.
 fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCell<Aggregates>> {
     let order = match &call.function {
         AggregateFunction::GroupConcat { order, .. } => order.as_slice(),

@@ -1,8 +1,9 @@
 //! Rows of several columns: constructors `(a, b)` and subqueries, in comparisons and in front of IN.
 //!
-//! A row is compared column by column. A subquery as a row is bound once for each column, so that each of them can become
-//! a join; one that picks any of several rows (LIMIT) must find the same row for all of them, so it is bound once, and the
-//! comparison is computed over its row: `(1, 2) = (SELECT a, b .. LIMIT 1)` is `(SELECT (1, 2) = (x.a, x.b) FROM (..) x)`.
+//! A row is compared column by column. A subquery as a row is bound once for each column, so that each of them can
+//! become a join; one that picks any of several rows (LIMIT) must find the same row for all of them, so it is bound
+//! once, and the comparison is computed over its row: `(1, 2) = (SELECT a, b .. LIMIT 1)` is `(SELECT (1, 2) = (x.a,
+//! x.b) FROM (..) x)`.
 
 use super::{ExprContext, not, row_parts};
 use crate::{

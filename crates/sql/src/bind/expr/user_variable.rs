@@ -1,5 +1,5 @@
-//! User variables: their values as the statement finds them, or, in a statement that assigns to some, as they are at the
-//! moment when the expression is computed for a row.
+//! User variables: their values as the statement finds them, or, in a statement that assigns to some, as they are at
+//! the moment when the expression is computed for a row.
 
 use super::ExprContext;
 use crate::{
