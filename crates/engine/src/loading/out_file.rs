@@ -153,7 +153,7 @@ impl<'a> RowWriter<'a> {
             return escape.map_or_else(|| b"NULL".to_vec(), |escape| format!("{escape}N").into_bytes());
         };
         let declared = self.columns.get(i).map_or(SqlType::Null, |column| column.shape.ty.unwrap_or(column.ty));
-        let is_text = !(declared.is_numeric() && !matches!(declared, SqlType::Bit { .. }));
+        let is_text = !declared.is_numeric() || matches!(declared, SqlType::Bit { .. });
         let enclosed = format.fields_enclosed_by.filter(|_| is_text || !format.optionally_enclosed);
         let separator = format.fields_enclosed_by.or_else(|| format.fields_terminated_by.chars().next());
         let is_unsafe = separator.is_some_and(|c| NUMERIC.contains(c));

@@ -4,7 +4,7 @@
 use super::scan::scanned;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, JoinKind, LogicOp, Plan, PlanOp,
-    Quantifier, Rel, ScalarFunction, SortKey, SubqueryKind, TableDef, Value,
+    Quantifier, Rel, ScalarFunction, SortKey, SubqueryKind, TableDef, Value, lateral_outputs,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -48,7 +48,7 @@ impl Data {
             }
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
             Rel::Limit { input, offset, count } => limit(self.rel(input, outer), *offset, *count),
-            Rel::Lateral { .. } => panic!("the interpreter has no LATERAL"),
+            Rel::Lateral { input, rows, keeps } => self.lateral(self.rel(input, outer), rows, *keeps, outer),
             Rel::Union { inputs, columns } => {
                 let all = inputs.iter().map(|(r, ids)| (self.rel(r, outer), ids));
                 all.flat_map(|(rows, ids)| renamed(rows, ids, columns)).collect()
@@ -136,6 +136,7 @@ impl Data {
                 rows
             }
             PlanOp::Limit { input, offset, count } => limit(self.plan(input, outer), *offset, *count),
+            PlanOp::Lateral { input, rows, keeps } => self.lateral(self.plan(input, outer), rows, *keeps, outer),
             PlanOp::UnionAll { inputs, columns } => {
                 let all = inputs.iter().zip(columns);
                 all.flat_map(|(p, ids)| renamed(self.plan(p, outer), ids, &plan.output)).collect()
@@ -233,6 +234,25 @@ impl Data {
             out
         };
         groups.into_iter().map(one).collect()
+    }
+
+    /// The rows, each with those that a subquery has for it.
+    fn lateral(&self, rows: Vec<Row>, subquery: &Expr, keeps: bool, outer: &Row) -> Vec<Row> {
+        let added = lateral_outputs(subquery);
+        let of_row = |row: Row| {
+            let around = merged(&row, outer);
+            let found = match subquery {
+                Expr::Subquery(q) => self.rel(&q.rel, &around),
+                Expr::Subplan(p) => self.plan(&p.plan, &p.params.iter().map(|id| (*id, around[id])).collect()),
+                other => panic!("{other:?} has no rows"),
+            };
+            let mut found: Vec<Row> = found.iter().map(|r| added.iter().map(|id| (*id, r[id])).collect()).collect();
+            if found.is_empty() && keeps {
+                found.push(added.iter().map(|id| (*id, None)).collect());
+            }
+            found.into_iter().map(|found| merged(&found, &row)).collect::<Vec<_>>()
+        };
+        rows.into_iter().flat_map(of_row).collect()
     }
 
     fn call(&self, call: &AggregateCall, rows: &[Row], outer: &Row) -> Cell {
