@@ -11,7 +11,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/optimizer/src/join_order/enumerator.rs", "search", 82),
     ("crates/optimizer/src/plan/validate.rs", "check", 148),
     ("crates/optimizer/src/rewrite/projection_merging.rs", "merge", 89),
-    ("crates/optimizer/src/testing/interpreter.rs", "plan", 95),
+    ("crates/optimizer/src/testing/interpreter.rs", "plan", 92),
     ("crates/server/src/connection.rs", "login", 87),
     ("crates/sql/src/bind/expr/aggregate.rs", "aggregate_call", 77),
     ("crates/sql/src/bind/expr/text.rs", "text_function", 85),

@@ -130,11 +130,7 @@ impl Data {
                 self.aggregate(rows, group, aggregates, outer)
             }
             PlanOp::Sort { input, keys, fetch } => limit(self.sort(self.plan(input, outer), keys, outer), 0, *fetch),
-            PlanOp::EarlyStop { input, fallback, .. } => {
-                let rows = self.plan(input, outer);
-                assert_eq!(rows, self.plan(fallback, outer), "an early stop and its fallback");
-                rows
-            }
+            PlanOp::EarlyStop { input, fallback, .. } => self.early_stop(input, fallback, outer),
             PlanOp::Limit { input, offset, count } => limit(self.plan(input, outer), *offset, *count),
             PlanOp::Lateral { input, rows, keeps } => self.lateral(self.plan(input, outer), rows, *keeps, outer),
             PlanOp::UnionAll { inputs, columns } => {
@@ -234,6 +230,12 @@ impl Data {
             out
         };
         groups.into_iter().map(one).collect()
+    }
+
+    fn early_stop(&self, input: &Plan, fallback: &Plan, outer: &Row) -> Vec<Row> {
+        let rows = self.plan(input, outer);
+        assert_eq!(rows, self.plan(fallback, outer), "an early stop and its fallback");
+        rows
     }
 
     /// The rows, each with those that a subquery has for it.
