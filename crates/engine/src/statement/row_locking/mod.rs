@@ -42,7 +42,7 @@ pub use row_by_row::SWITCHES_OFF;
 pub use strategy::reads_prefixes;
 
 use super::{StatementContext, query::Planned};
-use muster_algebra::{Plan, PlanOp, Scan};
+use muster_algebra::{Expr, Plan, PlanOp, Scan};
 use muster_sql::{Blocked, Isolation, Locking};
 use muster_storage::{LockMode, Waits};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -151,4 +151,24 @@ fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
         _ => {}
     }
     plan.inputs().into_iter().for_each(|input| add_scans(input, scans));
+}
+
+/// The tables that the subqueries of a plan read which run by themselves, those of their subqueries included, with true for
+/// those that a join looks up.
+fn scans_of_subplans(plan: &Plan) -> Vec<(&Scan, bool)> {
+    let mut scans = Vec::new();
+    add_scans_of_subplans(plan, &mut scans);
+    scans
+}
+
+fn add_scans_of_subplans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
+    for expr in plan.exprs() {
+        expr.visit(&mut |expr| {
+            if let Expr::Subplan(subplan) = expr {
+                add_scans(&subplan.plan, scans);
+                add_scans_of_subplans(&subplan.plan, scans);
+            }
+        });
+    }
+    plan.inputs().into_iter().for_each(|input| add_scans_of_subplans(input, scans));
 }
