@@ -99,7 +99,7 @@ impl Binder<'_> {
         if let Some(condition) = &select.selection {
             let item = self.expression(condition, &scope, names, Clause::Where)?;
             let predicates = self.conditions(item, &from);
-            self.dependencies.add_conditions(&predicates);
+            self.note_conditions(&predicates, &scope);
             if !predicates.is_empty() {
                 rel = Rel::Filter { input: Box::new(rel), predicates };
             }
@@ -150,6 +150,14 @@ impl Binder<'_> {
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+    }
+
+    /// Notes which columns the conditions of WHERE determine. What they say of columns of a query around holds within this
+    /// one only.
+    fn note_conditions(&mut self, predicates: &[Expr], scope: &Scope) {
+        let is_own = |p: &&Expr| p.columns().iter().any(|id| scope.distance(*id) == Some(0));
+        let own: Vec<Expr> = predicates.iter().filter(is_own).cloned().collect();
+        self.dependencies.add_conditions(&own);
     }
 
     /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted. Of
