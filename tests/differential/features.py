@@ -19,6 +19,13 @@ DATABASE = "queries_features"
 SKIP_WARNINGS = re.compile(r"^\s*(drop|use|show)\b", re.I)
 
 
+def is_ordered(statement):
+    """Whether there is an ORDER BY outside of all parentheses."""
+    while "(" in statement and (shorter := re.sub(r"\([^()]*\)", "", statement)) != statement:
+        statement = shorter
+    return re.search(r"order\s+by", statement, re.I)
+
+
 class Server:
     """One connection, in a database of its own."""
 
@@ -50,7 +57,7 @@ class Server:
                 rows = [tuple(row) for row in cursor.fetchall()] if cursor.description else changed
         except pymysql.MySQLError as error:
             return error.args, None, None, None
-        if isinstance(rows, list) and not re.search(r"order\s+by", statement, re.I):
+        if isinstance(rows, list) and not is_ordered(statement):
             rows.sort(key=repr)
         return None, names, rows, [] if SKIP_WARNINGS.search(statement) else self.warnings()
 

@@ -152,8 +152,8 @@ impl Binder<'_> {
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
     }
 
-    /// Notes which columns the conditions of WHERE determine. What they say of columns of a query around holds within this
-    /// one only.
+    /// Notes which columns the conditions of WHERE determine. What they say of columns of a query around holds within
+    /// this one only.
     fn note_conditions(&mut self, predicates: &[Expr], scope: &Scope) {
         let is_own = |p: &&Expr| p.columns().iter().any(|id| scope.distance(*id) == Some(0));
         let own: Vec<Expr> = predicates.iter().filter(is_own).cloned().collect();

@@ -153,8 +153,8 @@ fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
     plan.inputs().into_iter().for_each(|input| add_scans(input, scans));
 }
 
-/// The tables that the subqueries of a plan read which run by themselves, those of their subqueries included, with true for
-/// those that a join looks up.
+/// The tables that the subqueries of a plan read which run by themselves, those of their subqueries included, with true
+/// for those that a join looks up.
 fn scans_of_subplans(plan: &Plan) -> Vec<(&Scan, bool)> {
     let mut scans = Vec::new();
     add_scans_of_subplans(plan, &mut scans);
