@@ -99,7 +99,7 @@ impl Expr {
 /// What a subquery is compared with.
 fn compared_with(kind: &SubqueryKind) -> &[Expr] {
     match kind {
-        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => &[],
+        SubqueryKind::Scalar | SubqueryKind::Exists { .. } | SubqueryKind::Rows => &[],
         SubqueryKind::In { left, .. } => left,
         SubqueryKind::Compare { left, .. } => std::slice::from_ref(left),
     }
@@ -107,7 +107,7 @@ fn compared_with(kind: &SubqueryKind) -> &[Expr] {
 
 fn compared_with_mut(kind: &mut SubqueryKind) -> &mut [Expr] {
     match kind {
-        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => &mut [],
+        SubqueryKind::Scalar | SubqueryKind::Exists { .. } | SubqueryKind::Rows => &mut [],
         SubqueryKind::In { left, .. } => left,
         SubqueryKind::Compare { left, .. } => std::slice::from_mut(left),
     }

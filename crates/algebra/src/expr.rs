@@ -70,6 +70,8 @@ pub enum SubqueryKind {
     Exists {
         negated: bool,
     },
+    /// All rows: what a dependent join adds to a row ([`crate::Rel::Lateral`]). It has no value.
+    Rows,
     /// `(left...) [NOT] IN (rows)`, with MySQL's three-valued logic.
     In {
         left: Vec<Expr>,
@@ -284,6 +286,16 @@ impl Expr {
                     found.push(*id);
                 }
             }
+        });
+        found
+    }
+
+    /// Returns true if the expression reads or assigns a user variable while it is computed.
+    pub fn uses_variables(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| {
+            let is_it = |f: &ScalarFunction| matches!(f, ScalarFunction::AssignVariable | ScalarFunction::ReadVariable);
+            found |= matches!(e, Expr::Call { function, .. } if is_it(function));
         });
         found
     }

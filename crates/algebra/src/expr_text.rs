@@ -138,6 +138,9 @@ impl Printer<'_> {
                 format!("cast({} as {})", self.list(args), cast_name(*ty))
             }
             Expr::Call { function: ScalarFunction::ComputedInteger, args, .. } => self.list(args),
+            Expr::Call { function: ScalarFunction::AssignVariable | ScalarFunction::ReadVariable, args, .. } => {
+                self.variable(args)
+            }
             Expr::Call { function, args, .. } => self.call(*function, args),
             Expr::Subquery(q) => subquery_text(&q.kind, (self.subquery)(q), self),
             Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
@@ -147,6 +150,16 @@ impl Printer<'_> {
     /// Separated by commas, as MySQL does.
     pub fn list(&self, exprs: &[Expr]) -> String {
         exprs.iter().map(|e| self.outermost(e)).collect::<Vec<_>>().join(",")
+    }
+
+    /// `(@name)`, `(@name:=value)`.
+    fn variable(&self, args: &[Expr]) -> String {
+        let name = match args.first() {
+            Some(Expr::Literal { value: Value::Text(name), .. }) => name.as_str(),
+            _ => "",
+        };
+        let value = args.get(1).map_or_else(String::new, |value| format!(":={}", self.outermost(value)));
+        format!("(@{name}{value})")
     }
 
     fn call(&self, function: ScalarFunction, args: &[Expr]) -> String {
@@ -210,7 +223,7 @@ impl Printer<'_> {
 /// The text of a subquery's predicate around its `(select #n)`.
 fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
     match kind {
-        SubqueryKind::Scalar => select,
+        SubqueryKind::Scalar | SubqueryKind::Rows => select,
         SubqueryKind::Exists { negated } => format!("{}exists{select}", if *negated { "not " } else { "" }),
         SubqueryKind::In { left, negated } => {
             let left = match left.as_slice() {
@@ -325,7 +338,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Sleep => "sleep",
         Benchmark => "benchmark",
         Session(function) => function.name(),
-        LastInsertId => "last_insert_id",
+        LastInsertId | AssignVariable | ReadVariable => "last_insert_id",
         Library(function) => function.name,
         Crc32 => "crc32",
         BitAnd => "bit_and",

@@ -231,6 +231,11 @@ listed! {
         Benchmark,
         /// `(id)`: the id, which is what LAST_INSERT_ID() is from now on.
         LastInsertId,
+        /// `(name, value)`: `@name := value`; the value, which is that of the session's variable from now on.
+        AssignVariable,
+        /// `(name)`: `@name`, in a statement that assigns to variables: the value at the moment of the call, of
+        /// whatever type that is.
+        ReadVariable,
         /// A function that the session answers.
         Session(SessionFunction),
         BitAnd,

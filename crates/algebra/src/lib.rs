@@ -49,7 +49,7 @@ pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlTy
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};
 pub use profile::Actual;
 pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks};
-pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
+pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey, lateral_outputs};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};
 pub use window::{Frame, FrameBound, FrameUnits, ValueBound, Window, WindowCall, WindowFunction};

@@ -222,6 +222,14 @@ pub enum PlanOp {
         fallback: Box<Plan>,
         budget: ScanBudget,
     },
+    /// For each row of the input the rows that a subquery has for it, which runs once for each combination of the
+    /// values that it depends on. `rows`: an [`Expr::Subplan`] of the kind [`crate::SubqueryKind::Rows`].
+    Lateral {
+        input: Box<Plan>,
+        rows: Box<Expr>,
+        /// All rows of the input stay, with NULLs where the subquery has no row.
+        keeps: bool,
+    },
     /// Hands rows from the partitions of the input to those of the node.
     Exchange {
         input: Box<Plan>,
@@ -277,6 +285,7 @@ impl Plan {
             | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
+            | PlanOp::Lateral { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
@@ -300,6 +309,7 @@ impl Plan {
             | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
+            | PlanOp::Lateral { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
@@ -336,6 +346,7 @@ impl Plan {
                 let scanned = lookup.index_condition.iter().chain(&lookup.filter);
                 keys.iter().chain(residual).chain(entry_condition).chain(scanned).collect()
             }
+            PlanOp::Lateral { rows, .. } => vec![rows],
             PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
@@ -377,6 +388,7 @@ impl Plan {
                 let scanned = lookup.index_condition.iter_mut().chain(&mut lookup.filter);
                 keys.iter_mut().chain(residual).chain(entry_condition).chain(scanned).collect()
             }
+            PlanOp::Lateral { rows, .. } => vec![rows],
             PlanOp::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }

@@ -102,6 +102,15 @@ pub enum Rel {
         offset: u64,
         count: Option<u64>,
     },
+    /// A dependent join: for each row of the input the rows that a subquery has for it (LATERAL). `rows`: an
+    /// [`Expr::Subquery`] of the kind [`crate::SubqueryKind::Rows`]. The output is that of the input and the
+    /// subquery's.
+    Lateral {
+        input: Box<Rel>,
+        rows: Box<Expr>,
+        /// All rows of the input stay, with NULLs where the subquery has no row.
+        keeps: bool,
+    },
     /// `columns[i]` takes the values of `inputs[k].1[i]`. UNION ALL; UNION is an Aggregate without aggregates on top.
     Union {
         inputs: Vec<(Rel, Vec<ColId>)>,
@@ -133,6 +142,11 @@ impl Rel {
                 all.extend(window.calls.iter().map(|(id, _)| *id));
                 all
             }
+            Rel::Lateral { input, rows, .. } => {
+                let mut all = input.output();
+                all.extend(lateral_outputs(rows));
+                all
+            }
             Rel::Aggregate { group, aggregates, .. } => {
                 group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect()
             }
@@ -147,6 +161,7 @@ impl Rel {
             | Rel::Aggregate { input, .. }
             | Rel::Window { input, .. }
             | Rel::Sort { input, .. }
+            | Rel::Lateral { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
             Rel::Union { inputs, .. } => inputs.iter().map(|(r, _)| r).collect(),
@@ -161,6 +176,7 @@ impl Rel {
             | Rel::Aggregate { input, .. }
             | Rel::Window { input, .. }
             | Rel::Sort { input, .. }
+            | Rel::Lateral { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
             Rel::Union { inputs, .. } => inputs.iter_mut().map(|(r, _)| r).collect(),
@@ -186,6 +202,7 @@ impl Rel {
         match self {
             Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter().flatten().collect(),
+            Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter().collect(),
             Rel::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter().collect(),
@@ -199,6 +216,7 @@ impl Rel {
         match self {
             Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().collect(),
+            Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter_mut().collect(),
             Rel::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter_mut().collect(),
@@ -208,6 +226,15 @@ impl Rel {
             Rel::Window { window, .. } => window.exprs_mut(),
             Rel::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
         }
+    }
+}
+
+/// The columns that a dependent join adds to those of its input: what its subquery, or its subplan, delivers.
+pub fn lateral_outputs(rows: &Expr) -> &[ColId] {
+    match rows {
+        Expr::Subquery(subquery) => &subquery.outputs,
+        Expr::Subplan(subplan) => &subplan.outputs,
+        _ => &[],
     }
 }
 

@@ -1,10 +1,10 @@
 //! Counters of statements by kind, of a session and of the server.
 
-use muster_sql::{InsertSource, Statement};
+use muster_sql::{Handler, InsertSource, Statement};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 54] = [
+const COMMANDS: [&str; 57] = [
     "alter_db",
     "alter_table",
     "alter_user",
@@ -32,6 +32,9 @@ const COMMANDS: [&str; 54] = [
     "explain_other",
     "flush",
     "grant",
+    "ha_close",
+    "ha_open",
+    "ha_read",
     "insert",
     "insert_select",
     "kill",
@@ -113,7 +116,7 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 
 fn name_of(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Query(_) | Statement::SelectInto { .. } => "select",
+        Statement::Query(_) | Statement::SelectInto { .. } | Statement::SelectIntoFile { .. } => "select",
         Statement::Insert(insert) => match (&insert.source, insert.replace) {
             (InsertSource::Rows(_), false) => "insert",
             (InsertSource::Query(_), false) => "insert_select",
@@ -150,6 +153,9 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Show(_) => "show_status",
         Statement::Use(_) => "change_db",
         Statement::Do(_) => "do",
+        Statement::Handler(Handler::Open { .. }) => "ha_open",
+        Statement::Handler(Handler::Read(_)) => "ha_read",
+        Statement::Handler(Handler::Close { .. }) => "ha_close",
         Statement::Kill { .. } => "kill",
         Statement::Flush(_) => "flush",
         Statement::Begin(_) => "begin",

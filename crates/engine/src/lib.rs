@@ -13,6 +13,7 @@
 //!   metadata_locks      locks of whole tables                       metadata_locks.rs
 //!   estimate_errors     where estimates of rows were far off               estimate_errors.rs
 //!   user_locks          locks by name (GET_LOCK)                    user_locks.rs
+//!   user_variables      @name                                      user_variables.rs
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
 //!   short_path          statements by key: plans for all values, run in place    short_path/
@@ -55,6 +56,7 @@ mod tables;
 mod threads;
 mod transaction;
 mod user_locks;
+mod user_variables;
 mod variables;
 mod virtual_tables;
 pub mod waiting;

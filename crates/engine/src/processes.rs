@@ -161,6 +161,8 @@ pub struct SessionShared {
     pub optimizer_traces: Mutex<TraceLog>,
     /// FOUND_ROWS() and ROW_COUNT().
     pub found_rows: AtomicI64,
+    /// What FOUND_ROWS() is once the statement that runs has ended, [`NOT_COUNTED`] if that is the number of its rows.
+    pub counted_rows: AtomicI64,
     /// True once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
     released: AtomicBool,
     /// True once the session has asked the server to end.
@@ -186,7 +188,15 @@ pub struct Begun {
     pub cancel: CancellationToken,
 }
 
+/// The value of [`SessionShared::counted_rows`] for a statement that counts what it delivers.
+pub const NOT_COUNTED: i64 = -1;
+
 impl SessionShared {
+    /// FOUND_ROWS() stays what it is when the statement that runs has ended.
+    pub fn keep_found_rows(&self) {
+        self.counted_rows.store(self.found_rows.load(Relaxed), Relaxed);
+    }
+
     /// `LAST_INSERT_ID(id)` counts at once, whatever becomes of the statement.
     pub fn say_insert_id(&self, id: u64) {
         self.last_insert_id.store(id, Relaxed);
@@ -378,6 +388,7 @@ impl Registry {
             released: AtomicBool::new(false),
             asks_to_stop: AtomicBool::new(false),
             found_rows: AtomicI64::new(0),
+            counted_rows: AtomicI64::new(NOT_COUNTED),
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),
             has_said_insert_id: AtomicBool::new(false),

@@ -188,6 +188,7 @@ files! {
     expressions
     floats
     foreign_keys
+    found_rows
     functional_indexes
     functions_aggregates
     functions_bytes
@@ -205,17 +206,21 @@ files! {
     generated_columns
     group_concat_order
     grouping
+    handler
     hints
     histograms
     indexes
     insert
     insert_select_duplicate
+    into_files
     invalid_dates
     joins
     last_insert_id
+    lateral
     literals_and_notes
     load
     load_rows
+    locking_subqueries
     manual_aggregates
     manual_bits
     manual_casts
@@ -230,13 +235,18 @@ files! {
     max_sort_length
     names
     names_with_digits
+    nested_joins
     no_primary_key
     number_attributes
     numbers
     numbers_beyond_bigint
     order_by_names
+    outer_aggregates
+    refused_forms
     replace
     result_types
+    row_subqueries
+    select_aliases
     session_variables
     show
     sql_mode_text
@@ -251,7 +261,9 @@ files! {
     transactions
     union_order
     update
+    user_variables_assigned
     variables
+    view_names
     views
     wide_decimals
     wide_decimals_random

@@ -44,6 +44,14 @@ impl Arguments {
     }
 }
 
+/// The name of a user variable, which is a literal.
+fn variable_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal { value: Value::Text(name), .. } => Some(name),
+        _ => None,
+    }
+}
+
 impl Evaluator<'_> {
     pub(super) fn function(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
@@ -60,6 +68,14 @@ impl Evaluator<'_> {
                 let value = value!(self.eval(args.first()?));
                 self.last_insert_id.as_mut()?(insert_id(&value));
                 return Some(Ok(value));
+            }
+            ScalarFunction::AssignVariable => {
+                let (name, arg) = (args.first()?, args.get(1)?);
+                let value = value!(self.eval(arg));
+                return Some(self.states?.variables()?.assign(variable_name(name)?, value.clone()).map(|()| value));
+            }
+            ScalarFunction::ReadVariable => {
+                return Some(Ok(self.states?.variables()?.value(variable_name(args.first()?)?)));
             }
             ScalarFunction::Coalesce => {
                 for arg in args {

@@ -158,7 +158,7 @@ impl Prearranged {
         use ScalarFunction::*;
         match function {
             Library(function) => LibraryCall::of(function, args, type_of).map(Prearranged::Library),
-            Sleep | Benchmark | Session(_) | LastInsertId | Coalesce => None,
+            Sleep | Benchmark | Session(_) | LastInsertId | AssignVariable | ReadVariable | Coalesce => None,
             _ if ty.is_bytes() && is_bit_operation(function) => None,
             _ => Some(Prearranged::Own(function, Arguments::of(function, args, type_of))),
         }

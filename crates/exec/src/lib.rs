@@ -40,6 +40,7 @@ pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan, SessionFunction, TableDef, TableId};
+use muster_functions::UserVariables;
 use muster_storage::{ReadView, Table};
 use muster_types::{Result, SqlError, Value};
 use std::{pin::Pin, sync::Arc};
@@ -161,6 +162,8 @@ pub struct ExecContext {
     pub text_bytes_max: usize,
     /// Takes what `LAST_INSERT_ID(id)` says.
     pub said_insert_id: SaidInsertId,
+    /// The user variables, for a statement that assigns to some.
+    pub user_variables: Arc<dyn UserVariables>,
     /// Answers the functions that ask the session.
     pub session_calls: Arc<dyn SessionCalls>,
     /// Values of the statement's parameters, in order.

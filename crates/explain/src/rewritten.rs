@@ -7,6 +7,7 @@ use crate::{
 };
 use muster_algebra::{
     AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, expr_text::Printer,
+    lateral_outputs,
 };
 use std::{cell::RefCell, collections::HashMap};
 
@@ -132,6 +133,14 @@ impl Writer<'_> {
                 select
             }
             Rel::Join { kind, left, right, on, .. } => self.join(*kind, left, right, on),
+            Rel::Lateral { input, rows, keeps } => {
+                let mut select = self.plain(input);
+                let word = if *keeps { "left join lateral" } else { "join lateral" };
+                let on = if *keeps { " on(true)" } else { "" };
+                select.from = format!("{} {word} {}{on}", select.from, self.expr(rows));
+                select.items.extend(lateral_outputs(rows));
+                select
+            }
             Rel::Union { inputs, columns } => {
                 let texts: Vec<String> = inputs.iter().map(|(input, ids)| self.operand(input, ids)).collect();
                 Select { text: Some(texts.join(" union all ")), items: columns.clone(), ..Select::default() }

@@ -115,6 +115,7 @@ impl<'a> Tree<'a> {
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Window { input, .. }
             | PlanOp::Sort { input, .. }
+            | PlanOp::Lateral { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
             PlanOp::EarlyStop { input, fallback, .. } => {
                 self.plan(input, depth);
@@ -247,7 +248,7 @@ impl<'a> Tree<'a> {
             PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
             PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
-            PlanOp::UnionAll { .. } => "Append".into(),
+            PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op).into(),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
             }
@@ -400,6 +401,15 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The name of an operator of which nothing else is told.
+fn plain_name(op: &PlanOp) -> &'static str {
+    match op {
+        PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table",
+        PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table",
+        _ => "Append",
+    }
+}
+
 /// The budget as a cost, and as the number of entries that it is enough for if nothing else costs anything.
 fn early_stop(budget: &ScanBudget) -> String {
     let entries = (budget.cost_ms / budget.entry_ms.max(f64::MIN_POSITIVE)).round();
@@ -441,6 +451,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
             pairs(keys).chain(residual).collect()
         }
         PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
+        PlanOp::Lateral { rows, .. } => vec![rows],
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),

@@ -1,7 +1,12 @@
 //! A call of a function: its surroundings while it is computed.
 
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlError, SqlType, Value, temporal::DateModes};
-use std::{any::Any, collections::HashMap, fmt, sync::Mutex};
+use std::{
+    any::Any,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 /// The state that a volatile function keeps between the rows of a statement, for one place where the statement calls
 /// it.
@@ -12,9 +17,28 @@ pub type CallState = Option<Box<dyn Any + Send>>;
 #[derive(Default)]
 pub struct CallStates {
     by_call: Mutex<HashMap<usize, CallState>>,
+    variables: Option<Arc<dyn UserVariables>>,
+}
+
+/// The user variables of a session, which expressions read and assign row by row.
+pub trait UserVariables: Send + Sync {
+    /// The value of `@name`, NULL if it was never set. `name` is in lower case.
+    fn value(&self, name: &str) -> Value;
+    /// Sets `@name`. Error: there are too many variables.
+    fn assign(&self, name: &str, value: Value) -> Result<()>;
 }
 
 impl CallStates {
+    /// The states of expressions that may use these variables.
+    pub fn with_variables(variables: Arc<dyn UserVariables>) -> CallStates {
+        CallStates { variables: Some(variables), ..CallStates::default() }
+    }
+
+    /// The session's variables; `None` where expressions cannot use them.
+    pub fn variables(&self) -> Option<&dyn UserVariables> {
+        self.variables.as_deref()
+    }
+
     /// Runs `f` with the state of the call that has this address.
     pub fn with<T>(&self, address: usize, f: impl FnOnce(&mut CallState) -> T) -> T {
         let mut by_call = self.by_call.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

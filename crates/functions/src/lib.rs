@@ -72,7 +72,7 @@ pub mod time;
 mod typing;
 mod xml;
 
-pub use call::{Call, CallState, CallStates};
+pub use call::{Call, CallState, CallStates, UserVariables};
 pub use function::{Function, Nullability, SessionValue, Takes};
 pub use typing::{ArgumentType, ResultType, Typing, result};
 

@@ -68,6 +68,6 @@ fn renumber(rel: &mut Rel, number: &mut dyn FnMut(ColId) -> ColId, renamed: &mut
             aggregates.iter_mut().for_each(|(id, _)| fresh(id));
         }
         Rel::Window { window, .. } => window.calls.iter_mut().for_each(|(id, _)| fresh(id)),
-        Rel::Filter { .. } | Rel::Join { .. } | Rel::Sort { .. } | Rel::Limit { .. } => {}
+        Rel::Filter { .. } | Rel::Join { .. } | Rel::Sort { .. } | Rel::Limit { .. } | Rel::Lateral { .. } => {}
     }
 }

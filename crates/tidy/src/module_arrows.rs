@@ -14,6 +14,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["charset"],
     &["persist"],
     &["system_schema"],
+    &["user_variables"],
     &["threads"],
     &["waiting"],
     &["admission"],

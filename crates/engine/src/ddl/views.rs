@@ -12,6 +12,8 @@ use muster_sql::{Bound, CreateView, Parameters, Query, TableName, ViewSecurity};
 use muster_types::{ErrorCode, FloatDigits, Result, SqlError, SqlModes};
 use std::sync::Arc;
 
+/// Characters of the longest name of a column.
+const NAME_CHARS_MAX: usize = 64;
 /// Digits that MySQL gives a computed floating-point number in front of the point.
 const DOUBLE_DIGITS: u8 = 17;
 
@@ -70,6 +72,9 @@ fn new_view(
     query: &Query,
 ) -> Result<ViewEntry> {
     let (bound, _) = query::bind(context, query, Parameters::Values(&[]))?;
+    if bound.uses_variables {
+        return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
+    }
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";
@@ -100,13 +105,46 @@ fn new_view(
 /// the latter are given.
 fn given_names(context: &Arc<StatementContext>, statement: &CreateView, bound: &Bound) -> Result<Vec<String>> {
     let modes = context.session.binding.settings().modes;
-    if !statement.columns.is_empty() || !modes.has(SqlModes::OF_PARSING) {
+    if !statement.columns.is_empty() {
         return Ok(statement.columns.clone());
     }
-    let (written, _) = query::bind(context, &statement.query, Parameters::Values(&[]))?;
-    let names = |bound: &Bound| -> Vec<String> { bound.outputs.iter().map(|(_, name)| name.clone()).collect() };
-    let (written, kept) = (names(&written), names(bound));
-    Ok(if written == kept { Vec::new() } else { written })
+    let written = match modes.has(SqlModes::OF_PARSING) {
+        true => valid_names(&query::bind(context, &statement.query, Parameters::Values(&[]))?.0),
+        false => valid_names(bound),
+    };
+    let is_kept = written.iter().eq(bound.outputs.iter().map(|(_, name)| name));
+    Ok(if is_kept { Vec::new() } else { written })
+}
+
+/// The names of a query's columns as a view has them. Names that nobody has given become others where they are none for
+/// a column (MySQL: `make_valid_column_names`) or stand twice (`make_unique_view_field_name`).
+fn valid_names(bound: &Bound) -> Vec<String> {
+    let is_generated = |i: usize| bound.generated_names.get(i).copied().unwrap_or(false);
+    let mut names: Vec<String> = bound.outputs.iter().map(|(_, name)| name.clone()).collect();
+    for (i, name) in names.iter_mut().enumerate().filter(|(i, _)| is_generated(*i)) {
+        if name.is_empty() || name.ends_with(' ') || name.chars().count() > NAME_CHARS_MAX {
+            *name = format!("Name_exp_{}", i + 1);
+        }
+    }
+    for i in 0..names.len() {
+        for before in 0..i {
+            if !names[i].eq_ignore_ascii_case(&names[before]) {
+                continue;
+            }
+            let Some(renamed) = [i, before].into_iter().find(|at| is_generated(*at)) else { break };
+            names[renamed] = unique_name(&names, renamed, i);
+        }
+    }
+    names
+}
+
+/// Another name for the column at `at`, which none of the columns up to `last` has.
+fn unique_name(names: &[String], at: usize, last: usize) -> String {
+    let name = &names[at];
+    let taken = |new: &String| (0..=last).any(|i| i != at && names[i].eq_ignore_ascii_case(new));
+    let numbered = (1..).map(|n: usize| format!("Name_exp_{n}_{name}"));
+    let mut tried = std::iter::once(format!("Name_exp_{name}")).chain(numbered);
+    tried.find(|new| !taken(new)).unwrap_or_default()
 }
 
 /// The columns of a view, by the names that its definition gives them, if it gives any. Errors 1059, 1060.

@@ -54,7 +54,7 @@ impl<'a> Evaluation<'a> {
             dependent: DependentSubqueries::of(context, surroundings, tables),
             parameters,
             text_bytes_max,
-            states: CallStates::default(),
+            states: CallStates::with_variables(context.session.live_variables.clone()),
         };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();

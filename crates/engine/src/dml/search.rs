@@ -62,6 +62,8 @@ pub fn plan(
         outputs: columns.iter().map(|id| (*id, String::new())).collect(),
         tables: Vec::new(),
         stars: Vec::new(),
+        generated_names: Vec::new(),
+        uses_variables: false,
         aggregated: false,
         first_table_again: false,
         warnings: Vec::new(),

@@ -6,17 +6,20 @@
 //!   statement   LOAD DATA [LOCAL] INFILE                                       statement.rs
 //!   server_file files of the server that a statement names                     server_file.rs
 //!   statistics_file   EXPORT and IMPORT STATISTICS                           statistics_file.rs
+//!   out_file    SELECT .. INTO OUTFILE                                         out_file.rs
 //!   files       `muster load FILE..`: .csv, .tbl, .arrow                       files.rs
 //! ```
 
 mod batches;
 mod files;
+mod out_file;
 mod server_file;
 mod statement;
 mod statistics_file;
 
 pub use batches::load_batches;
 pub use files::load_file;
+pub use out_file::select_into_file;
 pub use statement::load_data;
 pub use statistics_file::{export as export_statistics, import as import_statistics};
 

@@ -60,19 +60,14 @@ impl SessionState {
                 done(dml::delete(context, delete, parameters))
             }
             Shutdown => done(self.shut_down(context)),
-            SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
+            SelectInto { .. } | SelectIntoFile { .. } => done(self.select_into_any(context, statement, parameters)),
             Explain(statement) => self.explain(context, statement, parameters),
             ExplainConnection { analyze, format, into, id } => {
                 let shown = explain::explain_connection(context, *id, (*analyze, *format), into.as_deref())?;
                 self.explained(shown, into.as_deref())
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
-            Show(muster_sql::Show::Warnings { count, offset, limit }) => {
-                show::conditions(self.conditions.diagnostics.all(), false, *count, *offset, *limit)
-            }
-            Show(muster_sql::Show::Errors { count, offset, limit }) => {
-                show::conditions(self.conditions.diagnostics.all(), true, *count, *offset, *limit)
-            }
+            Show(show @ (muster_sql::Show::Warnings { .. } | muster_sql::Show::Errors { .. })) => self.conditions(show),
             Show(show) => show::show(context, show),
 
             CreateDatabase(statement) => done(ddl::create_database(context, statement)),
@@ -98,6 +93,7 @@ impl SessionState {
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
             Do(exprs) => done(evaluate_all(context, exprs, parameters)),
+            Handler(statement) => self.handler(context, statement),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),
@@ -119,6 +115,44 @@ impl SessionState {
             SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
             Grant(grant) => done(ddl::grant(context, grant)),
             Revoke(grant) => done(ddl::revoke(context, grant)),
+        }
+    }
+
+    /// SHOW WARNINGS and SHOW ERRORS, which leave FOUND_ROWS() as it is.
+    fn conditions(&self, show: &muster_sql::Show) -> Result<Outcome> {
+        self.process.keep_found_rows();
+        let all = self.conditions.diagnostics.all();
+        match show {
+            muster_sql::Show::Warnings { count, offset, limit } => {
+                show::conditions(all, false, *count, *offset, *limit)
+            }
+            muster_sql::Show::Errors { count, offset, limit } => show::conditions(all, true, *count, *offset, *limit),
+            _ => Err(SqlError::internal("not SHOW WARNINGS")),
+        }
+    }
+
+    /// SELECT .. INTO. Warning 3962 for a clause in front of a locking clause.
+    fn select_into_any(
+        &mut self,
+        context: &Arc<StatementContext>,
+        statement: &Statement,
+        parameters: &[Value],
+    ) -> Result<Done> {
+        let (Statement::SelectInto { precedes_lock, .. } | Statement::SelectIntoFile { precedes_lock, .. }) = statement
+        else {
+            return Err(SqlError::internal("not SELECT .. INTO"));
+        };
+        if *precedes_lock {
+            let message = "The INTO clause is deprecated inside query blocks of query expressions and will be removed in a \
+                           future release. Please move the INTO clause to the end of statement instead.";
+            context.warn(ErrorCode::DeprecatedInnerInto, message);
+        }
+        match statement {
+            Statement::SelectInto { query, variables, .. } => self.select_into(context, query, variables, parameters),
+            Statement::SelectIntoFile { query, file, .. } => {
+                loading::select_into_file(context, query, file, parameters)
+            }
+            _ => Err(SqlError::internal("not SELECT .. INTO")),
         }
     }
 

@@ -24,7 +24,7 @@ enum Effect {
 fn effect(statement: &Statement) -> Effect {
     use Statement::*;
     match statement {
-        Query(_) | SelectInto { .. } | Do(_) | Set(_) => Effect::Reads,
+        Query(_) | SelectInto { .. } | SelectIntoFile { .. } | Do(_) | Set(_) | Handler(_) => Effect::Reads,
         Explain(explain) if explain.analyze => effect(&explain.statement),
         Explain(_) | ExplainConnection { .. } => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
@@ -62,7 +62,9 @@ impl SessionState {
         if !is_for_half_undone(statement) {
             self.transaction.check_whole()?;
         }
-        if let Statement::Query(query) | Statement::SelectInto { query, .. } = statement {
+        if let Statement::Query(query) | Statement::SelectInto { query, .. } | Statement::SelectIntoFile { query, .. } =
+            statement
+        {
             // FOR UPDATE counts as a change, FOR SHARE does not.
             let locks = self.characteristics().read_only && query.locking().iter().any(|clause| clause.exclusive);
             if locks {

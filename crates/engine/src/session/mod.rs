@@ -16,6 +16,7 @@
 //!     implicit_commit   statements that end a transaction, or need one     implicit_commit.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
 //!     short_path    statements by key, run where they arrive               short_path/
+//!     handler       HANDLER                                                handler.rs
 //!     kill          KILL, FLUSH                                            kill.rs
 //!     loading       batches and files of embedding programs                loading.rs
 //! ```
@@ -23,6 +24,7 @@
 mod charsets;
 mod conditions;
 mod dispatch;
+mod handler;
 mod implicit_commit;
 mod kill;
 mod loading;

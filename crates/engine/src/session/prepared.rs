@@ -197,7 +197,7 @@ impl SessionState {
         let text = match source {
             PrepareSource::Text(text) => text.clone(),
             PrepareSource::Variable(name) => {
-                let value = self.user_variables.get(&name.to_lowercase()).and_then(|v| v.to_text(6));
+                let value = self.user_variables.get(name).and_then(|v| v.to_text(6));
                 value.unwrap_or_else(|| "NULL".into())
             }
         };
@@ -217,7 +217,7 @@ impl SessionState {
         variables: &[String],
     ) -> Result<Outcome> {
         let prepared = self.prepared.named_for(name, "EXECUTE")?;
-        let value = |v: &String| self.user_variables.get(&v.to_lowercase()).cloned().unwrap_or(Value::Null);
+        let value = |v: &String| self.user_variables.get(v).unwrap_or(Value::Null);
         let values: Vec<Value> = variables.iter().map(value).collect();
         if values.len() != prepared.parameters {
             return Err(SqlError::wrong_arguments("EXECUTE"));

@@ -11,9 +11,6 @@ use muster_sql::{SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-/// Most user variables of a session, and bytes of one: they are kept until the session ends.
-const USER_VARIABLES_MAX: usize = 10_000;
-
 impl SessionState {
     /// The value as a variable takes it, with warning 1292 when it was cut to the variable's bounds.
     pub fn checked(&self, definition: &Definition, value: Value, current: &Variables) -> Result<Value> {
@@ -74,14 +71,7 @@ impl SessionState {
     }
 
     pub fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
-        let name = name.to_lowercase();
-        let all = Arc::make_mut(&mut self.user_variables);
-        if all.len() >= USER_VARIABLES_MAX && !all.contains_key(&name) {
-            let message = format!("too many user variables (at most {USER_VARIABLES_MAX})");
-            return Err(SqlError::new(ErrorCode::CapacityExceeded, message));
-        }
-        all.insert(name, value);
-        Ok(())
+        self.user_variables.set(name, value)
     }
 
     /// `value`: `None` for DEFAULT.

@@ -64,7 +64,11 @@ impl SessionState {
         };
         let statement = executed.map_or(statement, |prepared| &*prepared.statement);
         let statement = if let Statement::Explain(explain) = statement { &*explain.statement } else { statement };
-        let (Statement::Query(query) | Statement::SelectInto { query, .. }) = statement else { return variables };
+        let (Statement::Query(query) | Statement::SelectInto { query, .. } | Statement::SelectIntoFile { query, .. }) =
+            statement
+        else {
+            return variables;
+        };
         let warn = |e: SqlError| self.conditions.diagnostics.warnings.push(e.code, e.message);
         let mut set = Vec::new();
         for (name, value) in muster_sql::set_variables(query) {

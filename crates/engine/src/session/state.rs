@@ -3,6 +3,7 @@
 use super::{
     SessionOptions,
     conditions::Conditions,
+    handler::OpenHandler,
     login::Login,
     prepared::{PreparedStatements, PreparedUnder},
     short_path::ShortPath,
@@ -15,16 +16,14 @@ use crate::{
     statement::{Clock, KeptRun, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
+    user_variables::UserVariables,
     variables::{self, OF_BINDING, Variables},
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
 use muster_storage::mutex::Mutex;
 use muster_types::{Collation, Result, SqlModes, Value};
-use std::{
-    collections::HashMap,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
-};
+use std::sync::{Arc, OnceLock, atomic::Ordering::Relaxed};
 use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
@@ -33,8 +32,10 @@ pub struct SessionState {
     pub login: Login,
     pub current_database: Option<String>,
     pub variables: Variables,
-    pub user_variables: Arc<HashMap<String, Value>>,
+    pub user_variables: Arc<UserVariables>,
     pub prepared: PreparedStatements,
+    /// What HANDLER has opened.
+    pub handlers: Vec<OpenHandler>,
     pub short_path: ShortPath,
     pub transaction: Arc<SessionTransaction>,
     /// What SET TRANSACTION has said of the next transaction only.
@@ -62,6 +63,7 @@ impl SessionState {
             variables,
             user_variables: Arc::default(),
             prepared: PreparedStatements::default(),
+            handlers: Vec::new(),
             short_path: ShortPath::default(),
             transaction,
             next_transaction: NextTransaction::default(),
@@ -109,8 +111,9 @@ impl SessionState {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }
         self.tell_modes();
-        self.user_variables = Arc::default();
+        self.user_variables.clear();
         self.prepared.clear();
+        self.handlers.clear();
         self.transaction.set_autocommit(self.variables.is_on("autocommit"));
         self.conditions = Conditions::default();
         self.process.found_rows.store(0, Relaxed);
@@ -192,7 +195,8 @@ impl SessionState {
                 current_database,
                 variables,
                 binding,
-                user_variables: self.user_variables.clone(),
+                user_variables: self.user_variables.snapshot(),
+                live_variables: self.user_variables.clone(),
                 condition_counts: self.conditions.counts_before,
                 counts_found_rows: self.login.counts_found_rows,
             },
@@ -207,6 +211,8 @@ impl SessionState {
             kept: None,
             view: Mutex::default(),
             trace: OnceLock::new(),
+            inner_locking: Mutex::default(),
+            counted_rows: OnceLock::new(),
             filled_table: OnceLock::new(),
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     Outcome, ResultSet, RowStream,
     command_counters::Command,
     explain,
-    processes::{Begun, SessionShared},
+    processes::{Begun, NOT_COUNTED, SessionShared},
     statement::{KeptRun, StatementContext},
     threads::panic_error,
     transaction::SessionTransaction,
@@ -61,7 +61,8 @@ impl Stream for RowsOfStatement {
         match &polled {
             Poll::Ready(Some(Ok(batch))) => self.count += batch.num_rows() as i64,
             Poll::Ready(None | Some(Err(_))) => {
-                self.process.found_rows.store(self.count, Relaxed);
+                let found = self.process.counted_rows.swap(NOT_COUNTED, Relaxed);
+                self.process.found_rows.store(if found == NOT_COUNTED { self.count } else { found }, Relaxed);
                 self.end();
             }
             Poll::Pending => {}

@@ -146,6 +146,8 @@ pub fn parameterize(
         has_values: false,
         place: Place::Elsewhere,
         is_behind_in: false,
+        depth: 0,
+        list_depth: None,
     };
     // Bytes of the list, which does not make the statement a long one.
     let (mut at, mut listed) = (0, 0);
@@ -204,12 +206,16 @@ struct Reader<'a> {
     place: Place,
     /// True between the word IN and what follows it.
     is_behind_in: bool,
+    /// How many parentheses are open.
+    depth: u32,
+    /// Within a select list, whose literals name result columns: how many parentheses were open where it began.
+    list_depth: Option<u32>,
 }
 
 impl Reader<'_> {
     /// The integers of a long list that begins at `at`, and the position behind it.
     fn long_list(&mut self, at: usize) -> Option<(usize, Vec<Value>)> {
-        let may_be = self.is_behind_in && self.has_values && self.verb == Verb::Select;
+        let may_be = self.is_behind_in && self.has_values && self.verb == Verb::Select && self.list_depth.is_none();
         let rest = self.sql[at..].strip_prefix('(').filter(|_| may_be)?;
         let (list, _) = rest.split_once(')')?;
         if list.bytes().filter(|b| *b == b',').take(LIST_MAX).count() < LIST_MIN {
@@ -233,7 +239,15 @@ impl Reader<'_> {
         let bytes = self.sql.as_bytes();
         let byte = bytes[at];
         let next = bytes.get(at + 1).copied();
-        let is_value = self.has_values && self.before == Before::Value;
+        match byte {
+            b'(' => self.depth += 1,
+            b')' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.list_depth = self.list_depth.filter(|depth| *depth <= self.depth);
+            }
+            _ => {}
+        }
+        let is_value = self.has_values && self.before == Before::Value && self.list_depth.is_none();
         self.is_behind_in &= byte.is_ascii_whitespace();
         let mut value = None;
         let (end, before) = match byte {
@@ -285,6 +299,11 @@ impl Reader<'_> {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         if self.verb == Verb::Insert && !self.has_values && is("SELECT") {
             self.verb = Verb::InsertSelect;
+        }
+        if self.list_depth.is_none() && is("SELECT") {
+            self.list_depth = Some(self.depth);
+        } else if self.list_depth == Some(self.depth) && is("FROM") {
+            self.list_depth = None;
         }
         self.has_values |= self.verb.has_values_behind(word);
         self.is_behind_in = is("IN");
@@ -366,6 +385,13 @@ mod tests {
             some(
                 "select 1, 'x' from t where id=? and `a'b` = ? and c between ? and ? order by 2 limit 3",
                 vec![Value::Int(5), text("it"), Value::Int(1), Value::Int(20)]
+            )
+        );
+        assert_eq!(
+            parameters("select (select a from u where b = 1), c from t where c in (select d = 2 from v where d = 3)"),
+            some(
+                "select (select a from u where b = 1), c from t where c in (select d = 2 from v where d = ?)",
+                vec![Value::Int(3)]
             )
         );
         assert_eq!(

@@ -1,11 +1,11 @@
 //! The session's values that binding asks for.
 
-use super::{StatementContext, StatementTables};
+use super::{StatementContext, StatementTables, found_rows::CountedRows};
 use crate::{
     accounts::Privilege,
     variables::{self, OF_BINDING, definitions::Kind},
 };
-use muster_sql::{BesideNumber, BindEnv, MomentValue, Parameters, SessionValues, VariableScope};
+use muster_sql::{BesideNumber, BindEnv, Locking, MomentValue, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
 use std::{
     cell::{Cell, RefCell},
@@ -154,6 +154,20 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn found_rows(&self) -> i64 {
         self.of_the_moment().process.found_rows.load(Relaxed)
+    }
+
+    fn lock_rows_of(&self, locking: Locking) {
+        // A statement is bound again when a table has changed meanwhile.
+        let mut known = self.of_the_moment().inner_locking.lock();
+        if !known.contains(&locking) {
+            known.push(locking);
+        }
+    }
+
+    fn count_all_rows(&self, offset: u64, count: Option<u64>) -> bool {
+        // A statement is bound again when a table has changed meanwhile.
+        self.of_the_moment().counted_rows.get_or_init(|| CountedRows { offset, count });
+        true
     }
 
     fn may_read_files(&self) -> bool {

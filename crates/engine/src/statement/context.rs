@@ -1,13 +1,13 @@
 //! The environment in which one statement runs.
 
-use super::{Diagnostics, KeptRun, VirtualTables};
+use super::{Diagnostics, KeptRun, VirtualTables, found_rows::CountedRows};
 use crate::{
     ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, transaction::SessionTransaction,
-    variables::Variables,
+    user_variables::UserVariables, variables::Variables,
 };
 use muster_algebra::TableId;
 use muster_optimizer::{Interrupt, Trace};
-use muster_sql::{Isolation, TableName};
+use muster_sql::{Isolation, Locking, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
 use muster_types::{
     ErrorCode, Result, SqlError, SqlType, Value,
@@ -44,6 +44,10 @@ pub struct StatementContext {
     pub view: Mutex<Option<Arc<ReadView>>>,
     /// Where the optimizer notes what it considers; empty if nobody wants to know.
     pub trace: OnceLock<Trace>,
+    /// What subqueries, derived tables and views lock by clauses of their own.
+    pub inner_locking: Mutex<Vec<Locking>>,
+    /// The rows of a result that are delivered while all are counted (SQL_CALC_FOUND_ROWS).
+    pub counted_rows: OnceLock<CountedRows>,
     /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.
     pub filled_table: OnceLock<TableId>,
 }
@@ -56,6 +60,8 @@ pub struct SessionSnapshot {
     /// when the statement was prepared.
     pub binding: Variables,
     pub user_variables: Arc<HashMap<String, Value>>,
+    /// The session's variables, to which expressions assign.
+    pub live_variables: Arc<UserVariables>,
     /// `@@warning_count` and `@@error_count`: of the statement before.
     pub condition_counts: (u64, u64),
     /// The client counts rows that an UPDATE finds, not those that it changes (`CLIENT_FOUND_ROWS`).

@@ -20,6 +20,7 @@ pub fn exec_context(context: &StatementContext, tables: Arc<StatementTables>) ->
             let process = context.process.clone();
             Arc::new(move |id| process.say_insert_id(id))
         },
+        user_variables: context.session.live_variables.clone(),
         session_calls: {
             let (database, process) = (context.database.clone(), context.process.clone());
             let locks = database.user_locks().clone();

@@ -27,6 +27,7 @@ mod diagnostics;
 pub mod estimate_notes;
 mod evaluate;
 mod execution;
+pub mod found_rows;
 mod gate;
 mod kept_run;
 mod names;

@@ -78,8 +78,13 @@ pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]
 
 /// From names to a plan of a statement of which nothing is known.
 fn plan_anew(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<Planned> {
-    if !query.locking().iter().any(|clause| clause.blocked == Blocked::Skips) {
-        return plan_without(context, query, parameters, &[]);
+    let skips = |clauses: &[Locking]| clauses.iter().any(|clause| clause.blocked == Blocked::Skips);
+    if !skips(&query.locking()) {
+        let planned = plan_without(context, query, parameters, &[])?;
+        // Binding has found the clauses of subqueries.
+        if !skips(&context.inner_locking.lock()) {
+            return Ok(planned);
+        }
     }
     let planned = plan_without(context, query, parameters, &row_locking::SWITCHES_OFF)?;
     match row_locking::reads_prefixes(&planned.plan) {
@@ -99,7 +104,7 @@ fn plan_without(
     off: &[Switch],
 ) -> Result<Planned> {
     let (bound, tables) = bind_result(context, query, parameters.into())?;
-    if !query.locking().is_empty() || context.reads_lock() {
+    if !query.locking().is_empty() || !context.inner_locking.lock().is_empty() || context.reads_lock() {
         tables.will_lock_rows();
     }
     let rel = select_limit(context, bound.rel);
@@ -151,7 +156,14 @@ fn depends_on_order(rel: &Rel) -> bool {
     rel.exprs().into_iter().for_each(|expr| {
         expr.visit(&mut |e| {
             depends |= match e {
-                Expr::Call { function: ScalarFunction::LastInsertId | ScalarFunction::Session(_), .. } => true,
+                Expr::Call {
+                    function:
+                        ScalarFunction::LastInsertId
+                        | ScalarFunction::Session(_)
+                        | ScalarFunction::AssignVariable
+                        | ScalarFunction::ReadVariable,
+                    ..
+                } => true,
                 Expr::Call { function: ScalarFunction::Library(function), args, .. } => {
                     function.is_volatile && !args.is_empty()
                 }
@@ -187,13 +199,18 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
     let mut planned = plan(context, query, parameters)?;
     let mut locking = query.locking();
     refuse_locked_information(context, query, &locking)?;
+    locking.extend(context.inner_locking.lock().iter().cloned());
     if locking.is_empty() && context.reads_lock() {
-        locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits });
+        locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits, inner: false });
     }
     if !locking.is_empty() {
         context.lock_what_is_read(&mut planned, &locking)?;
     }
-    run(context, planned, deadline, None)
+    let result = run(context, planned, deadline, None)?;
+    Ok(match context.counted_rows.get() {
+        Some(counted) => ResultSet { rows: counted.of(result.rows, context.process.clone()), ..result },
+        None => result,
+    })
 }
 
 /// Errors 1142 and 3550: nobody locks rows of `information_schema`.

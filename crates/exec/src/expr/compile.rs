@@ -27,7 +27,7 @@ use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
 use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction};
 use muster_eval::text::lengthens;
-use muster_functions::CallStates;
+use muster_functions::{CallStates, UserVariables};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
 use std::sync::Arc;
 
@@ -38,6 +38,7 @@ pub struct Compiler<'a> {
     pub warnings: &'a Arc<Warnings>,
     pub texts: &'a Arc<TextMemory>,
     pub said_insert_id: &'a SaidInsertId,
+    pub user_variables: &'a Arc<dyn UserVariables>,
 }
 
 fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
@@ -66,6 +67,11 @@ impl Compiler<'_> {
     pub fn compile(&self, expr: &Expr) -> Result<Physical> {
         if expr.children().into_iter().any(|part| self.is_long_text(part)) {
             return self.row_by_row(expr);
+        }
+        if expr.uses_variables() {
+            // A variable's value may be of another type than the one that the statement was bound with.
+            let ty = expr.ty(self.columns);
+            return self.row_by_row(&Expr::Cast { arg: Box::new(expr.clone()), ty });
         }
         match expr {
             Expr::Column(id) => {
@@ -214,7 +220,8 @@ impl Compiler<'_> {
     fn kernel(&self, expr: Expr, types: Vec<SqlType>, result: SqlType) -> RowWise {
         let (warnings, texts) = (self.warnings.clone(), self.texts.clone());
         let said_insert_id = self.said_insert_id.clone();
-        RowWise { expr, types, result, warnings, texts, said_insert_id, states: CallStates::default() }
+        let states = CallStates::with_variables(self.user_variables.clone());
+        RowWise { expr, types, result, warnings, texts, said_insert_id, states }
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {

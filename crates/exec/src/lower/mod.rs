@@ -131,6 +131,8 @@ pub struct Lowerer<'a> {
     watch: Option<Arc<ScanWatch>>,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
     linked: bool,
+    /// An expression lowered so far uses user variables.
+    uses_variables: bool,
 }
 
 /// A plan ready to run.
@@ -154,6 +156,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         coded: Vec::new(),
         watch: None,
         linked: false,
+        uses_variables: false,
     };
     let node = lowerer.node(plan)?.single("a result")?;
     let mut config = context.runtime.session_config(context.threads, lowerer.row_bytes);
@@ -161,6 +164,10 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         // Operators collect batches in many places: of such rows even one at a time.
         let rows = rows.clamp(1, config.batch_size());
         config = config.with_batch_size(rows);
+    }
+    if lowerer.uses_variables {
+        // What one row assigns the next one reads, in all operators.
+        config = config.with_batch_size(1);
     }
     let operators = df(dynamic_filters::hand_down(node.exec, config.options()))?;
     Ok(Lowered { operators, config })
@@ -192,6 +199,7 @@ impl Lowerer<'_> {
                 self.stream_aggregate(Grouping { input, group, aggregates })?
             }
             PlanOp::Window { input, window } => self.window(input, window)?,
+            PlanOp::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::EarlyStop { input, fallback, budget } => self.early_stop(input, fallback, *budget)?,
@@ -208,6 +216,7 @@ impl Lowerer<'_> {
             PlanOp::HashJoin { .. }
             | PlanOp::LookupJoin { .. }
             | PlanOp::NestedLoopJoin { .. }
+            | PlanOp::Lateral { .. }
             | PlanOp::MergeJoin { .. } => Node { exec: Arc::new(CooperativeExec::new(node.exec)), ..node },
             _ => node,
         };
@@ -259,8 +268,8 @@ impl Lowerer<'_> {
     }
 
     pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {
-        let ExecContext { warnings, said_insert_id, .. } = self.context;
-        Compiler { columns: &self.columns, scope, warnings, texts: &self.texts, said_insert_id }
+        let ExecContext { warnings, said_insert_id, user_variables, .. } = self.context;
+        Compiler { columns: &self.columns, scope, warnings, texts: &self.texts, said_insert_id, user_variables }
     }
 
     /// A column that the statement does not have.

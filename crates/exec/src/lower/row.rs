@@ -7,6 +7,7 @@ use crate::{
         early_stop::{EarlyStopExec, ScanWatch},
         project::ProjectExec,
         shared::SharedExec,
+        single_rows::SingleRowsExec,
     },
 };
 use datafusion_physical_expr::conjunction;
@@ -32,6 +33,7 @@ impl Lowerer<'_> {
         let all: Vec<Expr> = predicates.iter().cloned().flat_map(Expr::into_conjuncts).collect();
         let (costly, cheap): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(Expr::has_subquery);
         let cheap_output = if costly.is_empty() { output } else { None };
+        let node = self.row_after_row(node, cheap.iter().chain(&costly));
         let mut node = self.plain_filter(node, &cheap, cheap_output)?;
         // One subquery after the other, each for the rows that are left.
         let last = costly.len();
@@ -40,6 +42,17 @@ impl Lowerer<'_> {
             node = self.plain_filter(applied, &exprs, if i + 1 == last { output } else { None })?;
         }
         Ok(node)
+    }
+
+    /// The node, with one row in each batch if the expressions over it use user variables.
+    fn row_after_row<'e>(&mut self, node: Node, mut exprs: impl Iterator<Item = &'e Expr>) -> Node {
+        match exprs.any(Expr::uses_variables) {
+            true => {
+                self.uses_variables = true;
+                Node { exec: Arc::new(SingleRowsExec::new(node.exec)), ..node }
+            }
+            false => node,
+        }
     }
 
     fn plain_filter(&mut self, node: Node, predicates: &[Expr], output: Option<&[ColId]>) -> Result<Node> {
@@ -66,6 +79,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn project_node(&mut self, node: Node, exprs: &[(ColId, Expr)]) -> Result<Node> {
+        let node = self.row_after_row(node, exprs.iter().map(|(_, e)| e));
         let (node, rewritten) = self.with_subplans(node, exprs.iter().map(|(_, e)| e.clone()).collect())?;
         let (node, rewritten) = self.with_long_texts(node, rewritten)?;
         let compiler = self.compiler(&node.scope);

@@ -4,10 +4,13 @@ use super::{Lowerer, Node, df, field_name};
 use crate::{
     ExecContext,
     expr::Physical,
-    ops::apply::{Applied, ApplyExec, Benchmark, Param, SessionColumn, SubplanColumn},
+    ops::{
+        apply::{Applied, ApplyExec, Benchmark, Param, SessionColumn, SubplanColumn},
+        lateral::LateralExec,
+    },
 };
 use arrow_schema::Schema;
-use muster_algebra::{ColId, Expr, ScalarFunction, Subplan, SubqueryKind};
+use muster_algebra::{ColId, Expr, Plan, ScalarFunction, Subplan, SubqueryKind};
 use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -43,43 +46,63 @@ impl Lowerer<'_> {
         Ok((node, rewritten))
     }
 
+    /// A dependent join: the rows of the input with those that a subplan has for each.
+    pub(super) fn lateral(&mut self, input: &Plan, rows: &Expr, keeps: bool) -> Result<Node> {
+        let node = self.node(input)?;
+        let Expr::Subplan(subplan) = rows.clone() else {
+            return Err(SqlError::internal("a dependent join without a subplan"));
+        };
+        let added = subplan.outputs.clone();
+        let column = self.subplan_column(&node, *subplan)?;
+        let mut fields: Vec<_> = node.scope.schema.fields().iter().cloned().collect();
+        fields.extend(added.iter().map(|id| self.field(*id, true)));
+        let exec = LateralExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), column, keeps);
+        let columns = node.scope.columns.iter().copied().chain(added).collect();
+        Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
+    }
+
+    /// A subplan over the rows of a node, ready to run.
+    fn subplan_column(&self, node: &Node, subplan: Subplan) -> Result<SubplanColumn> {
+        let compiler = self.compiler(&node.scope);
+        let Subplan { kind, plan, outputs, params } = subplan;
+        let left: Vec<(Physical, SqlType)> = match &kind {
+            SubqueryKind::In { left, .. } => {
+                left.iter().map(|e| Ok((compiler.compile(e)?, e.ty(&self.columns)))).collect::<Result<_>>()?
+            }
+            SubqueryKind::Compare { left, .. } => vec![(compiler.compile(left)?, left.ty(&self.columns))],
+            _ => Vec::new(),
+        };
+        let params = params
+            .iter()
+            .map(|id| Ok(Param { id: *id, column: node.index(*id)?, ty: self.columns.ty(*id) }))
+            .collect::<Result<_>>()?;
+        let positions = outputs
+            .iter()
+            .map(|id| {
+                let at = plan.output.iter().position(|o| o == id);
+                let missing = || SqlError::internal(format!("the subquery does not deliver column {}", id.0));
+                Ok((at.ok_or_else(missing)?, self.columns.ty(*id)))
+            })
+            .collect::<Result<_>>()?;
+        let is_repeatable = !uses_variables(&plan);
+        Ok(SubplanColumn {
+            kind,
+            is_repeatable,
+            plan: *plan,
+            outputs: positions,
+            params,
+            left,
+            columns: self.columns.clone(),
+            // The plan has the values of its parameters by now.
+            context: ExecContext { parameters: Arc::default(), ..self.context.clone() },
+        })
+    }
+
     fn apply(&self, node: Node, id: ColId, expr: Expr) -> Result<Node> {
         let compiler = self.compiler(&node.scope);
         let ty = self.columns.ty(id);
         let applied = match expr {
-            Expr::Subplan(subplan) => {
-                let Subplan { kind, plan, outputs, params } = *subplan;
-                let left: Vec<(Physical, SqlType)> = match &kind {
-                    SubqueryKind::In { left, .. } => {
-                        left.iter().map(|e| Ok((compiler.compile(e)?, e.ty(&self.columns)))).collect::<Result<_>>()?
-                    }
-                    SubqueryKind::Compare { left, .. } => vec![(compiler.compile(left)?, left.ty(&self.columns))],
-                    _ => Vec::new(),
-                };
-                let params = params
-                    .iter()
-                    .map(|id| Ok(Param { id: *id, column: node.index(*id)?, ty: self.columns.ty(*id) }))
-                    .collect::<Result<_>>()?;
-                let positions = outputs
-                    .iter()
-                    .map(|id| {
-                        let at = plan.output.iter().position(|o| o == id).ok_or_else(|| {
-                            SqlError::internal(format!("the subquery does not deliver column {}", id.0))
-                        })?;
-                        Ok((at, self.columns.ty(*id)))
-                    })
-                    .collect::<Result<_>>()?;
-                Applied::Subplan(Box::new(SubplanColumn {
-                    kind,
-                    plan: *plan,
-                    outputs: positions,
-                    params,
-                    left,
-                    columns: self.columns.clone(),
-                    // The plan has the values of its parameters by now.
-                    context: ExecContext { parameters: Arc::default(), ..self.context.clone() },
-                }))
-            }
+            Expr::Subplan(subplan) => Applied::Subplan(Box::new(self.subplan_column(&node, *subplan)?)),
             Expr::Call { function: ScalarFunction::Sleep, args, .. } => {
                 let seconds = args.first().ok_or_else(|| SqlError::internal("SLEEP without argument"))?;
                 Applied::Sleep(compiler.compile_as(seconds, SqlType::Double)?)
@@ -106,6 +129,16 @@ impl Lowerer<'_> {
         let columns = node.scope.columns.iter().copied().chain([id]).collect();
         Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
     }
+}
+
+/// Returns true if a plan reads or assigns user variables.
+fn uses_variables(plan: &Plan) -> bool {
+    let within = |expr: &Expr| {
+        let mut found = expr.uses_variables();
+        expr.visit(&mut |part| found |= matches!(part, Expr::Subplan(subplan) if uses_variables(&subplan.plan)));
+        found
+    };
+    plan.exprs().into_iter().any(within) || plan.inputs().into_iter().any(uses_variables)
 }
 
 /// Returns true for calls that are made for each place of the statement.

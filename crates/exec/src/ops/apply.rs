@@ -8,7 +8,7 @@ mod answer;
 mod benchmark;
 mod members;
 
-use super::{only, plan_methods::no_expressions};
+use super::{only, plan_methods::no_expressions, unordered_like};
 use crate::{ExecContext, SessionCalls, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
 use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
@@ -20,9 +20,8 @@ use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
 };
-use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
     stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt};
@@ -55,6 +54,8 @@ pub struct SubplanColumn {
     pub left: Vec<(Physical, SqlType)>,
     pub columns: Columns,
     pub context: ExecContext,
+    /// True if it has the same rows whenever it runs with the same parameters, and running it does nothing else.
+    pub is_repeatable: bool,
 }
 
 /// The expression that computes the column.
@@ -95,11 +96,8 @@ pub struct ApplyExec {
 impl ApplyExec {
     /// `schema`: the input's with the new column, of type `ty`, behind it.
     pub fn new(input: Arc<dyn ExecutionPlan>, schema: SchemaRef, applied: Applied, ty: SqlType) -> Result<ApplyExec> {
-        let mut properties = PlanProperties::clone(input.properties());
-        properties.partitioning =
-            datafusion_physical_plan::Partitioning::UnknownPartitioning(input.output_partitioning().partition_count());
-        properties.eq_properties = EquivalenceProperties::new(schema);
-        Ok(ApplyExec { input, applied, ty, answers: Arc::default(), properties: Arc::new(properties) })
+        let properties = unordered_like(&*input, schema);
+        Ok(ApplyExec { input, applied, ty, answers: Arc::default(), properties })
     }
 }
 
@@ -179,7 +177,7 @@ impl Worker {
         let left: Vec<ArrayRef> =
             subplan.left.iter().map(|(e, _)| e.evaluate(batch)?.into_array(rows)).collect::<Result<_>>()?;
         let mut results: Vec<Value> = Vec::with_capacity(rows);
-        if subplan.params.is_empty() {
+        if subplan.params.is_empty() && subplan.is_repeatable {
             if rows > 0 {
                 let none = HashMap::new();
                 let run = || self.run(subplan, &none, subplan.context.threads);
@@ -195,7 +193,7 @@ impl Worker {
         let keys = RowConverter::new(fields)?.convert_columns(&params)?;
         for row in 0..rows {
             let key = keys.row(row).data();
-            let known = self.answers.by_params.lock().get(key).cloned();
+            let known = self.answers.by_params.lock().get(key).filter(|_| subplan.is_repeatable).cloned();
             let answer = match known {
                 Some(answer) => answer,
                 None => {

@@ -8,6 +8,7 @@ pub mod early_stop;
 pub mod exchange;
 pub mod group;
 pub mod hash_join;
+pub mod lateral;
 pub mod long_text;
 pub mod lookup_join;
 pub mod measure;
@@ -21,6 +22,7 @@ pub mod scan;
 pub mod scan_filter;
 mod scan_range;
 pub mod shared;
+pub mod single_rows;
 pub mod sort;
 pub mod spill;
 pub mod values;
@@ -30,7 +32,7 @@ use arrow_schema::SchemaRef;
 use datafusion_common::{Result, internal_datafusion_err};
 use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
     execution_plan::{Boundedness, EmissionType, SchedulingType},
 };
 use std::{fmt, sync::Arc};
@@ -54,6 +56,7 @@ debug_as_displayed!(
     group::GroupExec,
     hash_join::GraceJoinExec,
     hash_join::InputExec,
+    lateral::LateralExec,
     lookup_join::LookupJoinExec,
     measure::MeasureExec,
     merge_join::MergeJoinExec,
@@ -62,10 +65,19 @@ debug_as_displayed!(
     project::ProjectExec,
     scan::ScanExec,
     shared::SharedExec,
+    single_rows::SingleRowsExec,
     sort::SortExec,
     values::ValuesExec,
     window::WindowExec,
 );
+
+/// The properties of an operator that delivers rows in the partitions of its input, with other columns.
+fn unordered_like(input: &dyn ExecutionPlan, schema: SchemaRef) -> Arc<PlanProperties> {
+    let mut properties = PlanProperties::clone(input.properties());
+    properties.partitioning = Partitioning::UnknownPartitioning(input.output_partitioning().partition_count());
+    properties.eq_properties = EquivalenceProperties::new(schema);
+    Arc::new(properties)
+}
 
 /// The properties of an operator whose rows have no known order and come as they are made.
 fn unordered(schema: SchemaRef, partitions: usize) -> Arc<PlanProperties> {

@@ -35,6 +35,16 @@ impl TableSource for NoTables {
 /// Answers no call.
 struct NoSession;
 
+impl muster_functions::UserVariables for NoSession {
+    fn value(&self, _: &str) -> Value {
+        Value::Null
+    }
+
+    fn assign(&self, name: &str, _: Value) -> muster_types::Result<()> {
+        Err(muster_types::SqlError::internal(format!("@{name} without a session")))
+    }
+}
+
 impl SessionCalls for NoSession {
     fn call(
         &self,
@@ -118,6 +128,7 @@ impl Query {
             buffers: Buffers::default(),
             text_bytes_max: 64 << 20,
             said_insert_id: Arc::new(|_| {}),
+            user_variables: Arc::new(NoSession),
             session_calls: Arc::new(NoSession),
             parameters: Arc::default(),
             shared: Arc::default(),

@@ -273,6 +273,7 @@ impl Printer<'_> {
                 Extra::LateFetch => out.add("using_late_row_fetch", true),
                 Extra::SharedRows(id) => out.add("shared_rows", id as f64),
                 // The key says it, a condition, the members of the query block.
+                Extra::Rematerialize(name) => out.add("rematerialize", name),
                 Extra::MergedIndexes(..) | Extra::Where | Extra::Temporary | Extra::Filesort => {}
             }
         }

@@ -172,6 +172,7 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             | PlanOp::MergeJoin { .. }
             | PlanOp::NestedLoopJoin { .. }
             | PlanOp::LookupJoin { .. } => self.join(plan),
+            PlanOp::Lateral { input, rows, .. } => self.lateral(input, rows),
             PlanOp::UnionAll { inputs, .. } => {
                 self.own_or_derived(plan, |walk| inputs.iter().for_each(|input| walk.part(input, true)));
             }
@@ -207,13 +208,29 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         }
     }
 
+    /// A dependent join: the tables of its input, of which the last one has the subquery computed again for each row.
+    fn lateral(&mut self, input: &'a Plan, rows: &'a Expr) {
+        self.part(input, true);
+        let Expr::Subplan(subplan) = rows else { return };
+        let Some(child) = self.child(&subplan.plan) else { return self.part(&subplan.plan, true) };
+        let (_, name) = self.derived_name(&subplan.plan, child);
+        if let Some(line) = self.block.tables.last_mut() {
+            line.extras.push(Extra::Rematerialize(name));
+        }
+        self.derived_for(&subplan.plan, child, true);
+    }
+
     /// A line for rows that a block below computes.
     fn derived(&mut self, plan: &'a Plan, child: BlockId) {
+        self.derived_for(plan, child, false);
+    }
+
+    fn derived_for(&mut self, plan: &'a Plan, child: BlockId, dependent: bool) {
         let (role, name) = self.derived_name(plan, child);
         let mut line = TableLine::computed(name, plan);
         line.alias = self.derived_alias(child);
         self.note_computed(child, &mut line, plan);
-        line.below = Some(Box::new(self.describer.expression(plan, Some(child), role, false)));
+        line.below = Some(Box::new(self.describer.expression(plan, Some(child), role, dependent)));
         self.block.tables.push(line);
     }
 

@@ -28,6 +28,8 @@ pub enum Extra {
     LateFetch,
     /// Rows that several places of the statement read.
     SharedRows(usize),
+    /// The lateral derived table that is computed again for each row.
+    Rematerialize(String),
 }
 
 impl Extra {
@@ -55,6 +57,7 @@ impl Extra {
             Extra::Fallback(key) => format!("Using fallback ({key})"),
             Extra::LateFetch => "Using late row fetch".into(),
             Extra::SharedRows(id) => format!("Using shared rows #{id}"),
+            Extra::Rematerialize(name) => format!("Rematerialize ({name})"),
         }
     }
 
@@ -78,6 +81,7 @@ impl Extra {
             Extra::Fallback(_) => 14,
             Extra::LateFetch => 15,
             Extra::SharedRows(_) => 16,
+            Extra::Rematerialize(_) => 17,
         }
     }
 }

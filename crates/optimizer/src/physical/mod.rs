@@ -36,7 +36,7 @@ fn subquery_rows(subplan: &mut Subplan) {
     let count = match &subplan.kind {
         SubqueryKind::Exists { .. } => 1,
         SubqueryKind::Scalar => 2,
-        SubqueryKind::In { .. } | SubqueryKind::Compare { .. } => return,
+        SubqueryKind::In { .. } | SubqueryKind::Compare { .. } | SubqueryKind::Rows => return,
     };
     *subplan.plan = limit(take(&mut subplan.plan), 0, Some(count));
 }

@@ -182,6 +182,7 @@ fn not_null(plan: &Plan) -> ColSet {
         }
         PlanOp::Filter { input, .. }
         | PlanOp::Window { input, .. }
+        | PlanOp::Lateral { input, .. }
         | PlanOp::Sort { input, .. }
         | PlanOp::Limit { input, .. }
         | PlanOp::EarlyStop { input, .. }

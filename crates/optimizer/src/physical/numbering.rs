@@ -36,5 +36,15 @@ impl Numbering {
         }
         plan.inputs_mut().into_iter().for_each(|input| self.node(input));
         each_subplan_of(plan, &mut |subplan| self.node(&mut subplan.plan));
+        if let PlanOp::FinalAggregate { input, aggregates, .. } = &mut plan.op {
+            let partial = match &input.op {
+                PlanOp::Exchange { input, .. } => input,
+                _ => input,
+            };
+            // Subqueries in the arguments are those that the partial aggregation runs.
+            if let PlanOp::PartialAggregate { aggregates: accumulated, .. } = &partial.op {
+                aggregates.clone_from(accumulated);
+            }
+        }
     }
 }

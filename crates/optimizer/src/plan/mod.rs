@@ -115,7 +115,9 @@ impl<'a> Planner<'a> {
                 }
             },
             Rel::Project { input, exprs } => {
-                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                // What assigns to a variable does so whether anybody wants its value or not.
+                let is_wanted = |(id, e): &&(ColId, Expr)| required.contains(id) || e.uses_variables();
+                let exprs: Vec<_> = exprs.iter().filter(is_wanted).cloned().collect();
                 let input = self.plan(input, &scope::exprs_columns(exprs.iter().map(|(_, e)| e)))?;
                 self.project(input, exprs)
             }
@@ -124,6 +126,7 @@ impl<'a> Planner<'a> {
             Rel::Window { input, window } => self.plan_window(input, window, required),
             Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
             Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),
+            Rel::Lateral { input, rows, keeps } => self.plan_lateral(input, rows, *keeps, required),
             Rel::Union { inputs, columns } => self.plan_union(inputs, columns, required),
         }
     }
@@ -299,6 +302,24 @@ impl<'a> Planner<'a> {
         let order = kept_order(&input.order, &passed);
         let op = PlanOp::Project { input: Box::new(input), exprs };
         Ok(Plan::new(op, output, Estimate { rows, cost_ms }, order))
+    }
+
+    /// The rows of a dependent join, which runs its subquery for the rows of the input.
+    fn plan_lateral(&mut self, input: &Rel, rows: &Expr, keeps: bool, required: &ColSet) -> Result<Plan> {
+        let mut below = required.clone();
+        below.extend(scope::expr_columns(rows));
+        let input = self.plan(input, &below)?;
+        let rows = self.lower(rows.clone())?;
+        let Expr::Subplan(subplan) = &rows else {
+            return Err(muster_types::SqlError::internal("a dependent join without a subplan"));
+        };
+        let output: Vec<ColId> = input.output.iter().chain(&subplan.outputs).copied().collect();
+        let found = if keeps { subplan.plan.estimate.rows.max(1.0) } else { subplan.plan.estimate.rows };
+        let cost_ms = input.estimate.cost_ms + subplan_cost(&rows, input.estimate.rows);
+        let estimate = Estimate { rows: input.estimate.rows * found, cost_ms };
+        let order = input.order.clone();
+        let op = PlanOp::Lateral { input: Box::new(input), rows: Box::new(rows), keeps };
+        Ok(Plan::new(op, output, estimate, order))
     }
 
     fn plan_union(&mut self, inputs: &[(Rel, Vec<ColId>)], columns: &[ColId], required: &ColSet) -> Result<Plan> {

@@ -111,6 +111,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
+        PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, &known, produced)?,
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
@@ -203,8 +204,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(keys, &known)?;
             }
         }
-        // Checked above.
-        PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {}
+        PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {} // Checked above.
         PlanOp::UnionAll { inputs, columns } => {
             produce(plan.output.iter().copied(), produced)?;
             if inputs.len() != columns.len() {
@@ -231,6 +231,15 @@ fn check_window(plan: &Plan, input: &Plan, window: &Window) -> Result<()> {
     }
 }
 
+fn check_lateral(plan: &Plan, input: &Plan, rows: &Expr, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    let Expr::Subplan(subplan) = rows else { return fail("a dependent join without a subquery") };
+    if !input.output.iter().chain(&subplan.outputs).eq(&plan.output) {
+        return fail("the output of a dependent join is not that of its inputs");
+    }
+    check_exprs([rows], known)?;
+    produce(subplan.outputs.iter().copied(), produced)
+}
+
 /// Checks that the operator can work in the partitions that were planned.
 fn check_partitions(plan: &Plan) -> Result<()> {
     if plan.partitions == 0 || plan.partitions > 1 && !plan.order.is_empty() {
@@ -239,6 +248,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
     let inputs: Vec<usize> = plan.inputs().iter().map(|input| input.partitions).collect();
     let fits = match &plan.op {
         PlanOp::Filter { .. }
+        | PlanOp::Lateral { .. }
         | PlanOp::Project { .. }
         | PlanOp::LookupJoin { .. }
         | PlanOp::PartialAggregate { .. } => inputs == [plan.partitions],

@@ -12,7 +12,11 @@ pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
             Rel::Filter { input, .. } if is_empty(&input) => *input,
             Rel::Limit { count: Some(0), input, .. } => empty(&input),
             Rel::Sort { input, .. } | Rel::Limit { input, .. } if is_empty(&input) => *input,
-            Rel::Project { ref input, .. } | Rel::Window { ref input, .. } if is_empty(input) => empty(&node),
+            Rel::Project { ref input, .. } | Rel::Window { ref input, .. } | Rel::Lateral { ref input, .. }
+                if is_empty(input) =>
+            {
+                empty(&node)
+            }
             Rel::Aggregate { ref input, ref group, .. } if is_empty(input) && !group.is_empty() => empty(&node),
             Rel::Join { kind, left, right, on, straight } => empty_join(kind, left, right, on, straight, context),
             Rel::Union { inputs, columns } => {

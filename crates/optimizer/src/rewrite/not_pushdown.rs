@@ -43,7 +43,7 @@ pub fn negate(expr: Expr) -> Expr {
         Expr::Like { arg, pattern, escape, negated } => Expr::Like { arg, pattern, escape, negated: !negated },
         Expr::Subquery(mut q) => {
             q.kind = match q.kind {
-                SubqueryKind::Scalar => return Expr::Not(Box::new(Expr::Subquery(q))),
+                SubqueryKind::Scalar | SubqueryKind::Rows => return Expr::Not(Box::new(Expr::Subquery(q))),
                 SubqueryKind::Exists { negated } => SubqueryKind::Exists { negated: !negated },
                 SubqueryKind::In { left, negated } => SubqueryKind::In { left, negated: !negated },
                 SubqueryKind::Compare { left, op, quantifier } => match opposite(op) {

@@ -8,7 +8,7 @@ use crate::properties::rejects_null;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
 use anti_join::Mentions;
-use muster_algebra::{Expr, JoinKind, Rel};
+use muster_algebra::{Expr, JoinKind, Rel, lateral_outputs};
 use muster_types::Result;
 
 pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -68,6 +68,11 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
         Rel::Union { inputs, columns } => {
             let inputs = inputs.into_iter().map(|(r, ids)| (simplify(r, &[]), ids)).collect();
             Rel::Union { inputs, columns }
+        }
+        Rel::Lateral { input, rows, keeps } => {
+            let added = lateral_outputs(&rows).iter().copied().collect();
+            let keeps = keeps && !known.iter().any(|p| rejects_null(p, &added));
+            Rel::Lateral { input: Box::new(simplify(*input, known)), rows, keeps }
         }
         leaf @ (Rel::Get { .. } | Rel::Values { .. }) => leaf,
     }

@@ -5,7 +5,7 @@ use crate::fingerprint;
 use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
-use muster_algebra::{Expr, JoinKind, Rel, Switch};
+use muster_algebra::{Expr, JoinKind, Rel, Switch, lateral_outputs};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -65,6 +65,15 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
         Rel::Sort { input, keys } => {
             let input = push(*input, std::mem::take(&mut predicates), context)?;
             (Vec::new(), Rel::Sort { input: Box::new(input), keys })
+        }
+        Rel::Lateral { input, rows, keeps } => {
+            let own = scope::output_set(&input);
+            let added: ColSet = lateral_outputs(&rows).iter().copied().collect();
+            let (go, stay) = predicates.into_iter().partition(|p| {
+                let mentioned = scope::expr_columns(p);
+                p.is_movable() && mentioned.is_disjoint(&added) && !mentioned.is_disjoint(&own)
+            });
+            (stay, Rel::Lateral { input: Box::new(push(*input, go, context)?), rows, keeps })
         }
         Rel::Limit { input, offset, count } => {
             (predicates, Rel::Limit { input: Box::new(push(*input, Vec::new(), context)?), offset, count })

@@ -70,12 +70,18 @@ fn merge_subqueries(rel: &mut Rel, context: &mut RewriteContext<'_>) -> Result<(
     Ok(())
 }
 
+/// A dependent join, whose subquery mentions what stands for the columns of its input.
+fn merge_lateral(input: Rel, rows: Expr, keeps: bool, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
+    let (input, map) = merge(input, context)?;
+    let rows = Box::new(substitute(rows, &map));
+    Ok((Rel::Lateral { input: Box::new(input), rows, keeps }, map))
+}
+
 /// The relation without needless projections, and what stands for each column that it delivers no longer.
 fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
     merge_subqueries(&mut rel, context)?;
     match rel {
-        Rel::Get { .. } => Ok((rel, Substitution::new())),
-        Rel::Values { .. } => Ok((rel, Substitution::new())),
+        Rel::Get { .. } | Rel::Values { .. } => Ok((rel, Substitution::new())),
         Rel::Filter { input, predicates } => {
             let (input, map) = merge(*input, context)?;
             let predicates: Vec<Expr> = predicates.into_iter().map(|p| substitute(p, &map)).collect();
@@ -142,6 +148,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let (input, map) = merge(*input, context)?;
             Ok((Rel::Limit { input: Box::new(input), offset, count }, map))
         }
+        Rel::Lateral { input, rows, keeps } => merge_lateral(*input, *rows, keeps, context),
         Rel::Union { inputs, columns } => {
             let mut merged = Vec::new();
             for (input, ids) in inputs {

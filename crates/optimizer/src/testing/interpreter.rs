@@ -4,7 +4,7 @@
 use super::scan::scanned;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, JoinKind, LogicOp, Plan, PlanOp,
-    Quantifier, Rel, ScalarFunction, SortKey, SubqueryKind, TableDef, Value,
+    Quantifier, Rel, ScalarFunction, SortKey, SubqueryKind, TableDef, Value, lateral_outputs,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -49,6 +49,7 @@ impl Data {
             Rel::Window { .. } => panic!("window functions are compared with MySQL's"),
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
             Rel::Limit { input, offset, count } => limit(self.rel(input, outer), *offset, *count),
+            Rel::Lateral { input, rows, keeps } => self.lateral(self.rel(input, outer), rows, *keeps, outer),
             Rel::Union { inputs, columns } => {
                 let all = inputs.iter().map(|(r, ids)| (self.rel(r, outer), ids));
                 all.flat_map(|(rows, ids)| renamed(rows, ids, columns)).collect()
@@ -130,12 +131,9 @@ impl Data {
                 self.aggregate(rows, group, aggregates, outer)
             }
             PlanOp::Sort { input, keys, fetch } => limit(self.sort(self.plan(input, outer), keys, outer), 0, *fetch),
-            PlanOp::EarlyStop { input, fallback, .. } => {
-                let rows = self.plan(input, outer);
-                assert_eq!(rows, self.plan(fallback, outer), "an early stop and its fallback");
-                rows
-            }
+            PlanOp::EarlyStop { input, fallback, .. } => self.early_stop(input, fallback, outer),
             PlanOp::Limit { input, offset, count } => limit(self.plan(input, outer), *offset, *count),
+            PlanOp::Lateral { input, rows, keeps } => self.lateral(self.plan(input, outer), rows, *keeps, outer),
             PlanOp::UnionAll { inputs, columns } => {
                 let all = inputs.iter().zip(columns);
                 all.flat_map(|(p, ids)| renamed(self.plan(p, outer), ids, &plan.output)).collect()
@@ -235,6 +233,31 @@ impl Data {
         groups.into_iter().map(one).collect()
     }
 
+    fn early_stop(&self, input: &Plan, fallback: &Plan, outer: &Row) -> Vec<Row> {
+        let rows = self.plan(input, outer);
+        assert_eq!(rows, self.plan(fallback, outer), "an early stop and its fallback");
+        rows
+    }
+
+    /// The rows, each with those that a subquery has for it.
+    fn lateral(&self, rows: Vec<Row>, subquery: &Expr, keeps: bool, outer: &Row) -> Vec<Row> {
+        let added = lateral_outputs(subquery);
+        let of_row = |row: Row| {
+            let around = merged(&row, outer);
+            let found = match subquery {
+                Expr::Subquery(q) => self.rel(&q.rel, &around),
+                Expr::Subplan(p) => self.plan(&p.plan, &p.params.iter().map(|id| (*id, around[id])).collect()),
+                other => panic!("{other:?} has no rows"),
+            };
+            let mut found: Vec<Row> = found.iter().map(|r| added.iter().map(|id| (*id, r[id])).collect()).collect();
+            if found.is_empty() && keeps {
+                found.push(added.iter().map(|id| (*id, None)).collect());
+            }
+            found.into_iter().map(|found| merged(&found, &row)).collect::<Vec<_>>()
+        };
+        rows.into_iter().flat_map(of_row).collect()
+    }
+
     fn call(&self, call: &AggregateCall, rows: &[Row], outer: &Row) -> Cell {
         let args = |r: &Row| -> Option<Vec<i64>> {
             call.args.iter().map(|e| self.eval(e, &merged(r, outer))).collect::<Option<Vec<i64>>>()
@@ -324,6 +347,7 @@ impl Data {
                 assert!(rows.len() <= 1, "more than one row");
                 rows.first().and_then(|r| r[0])
             }
+            SubqueryKind::Rows => panic!("rows have no value"),
             SubqueryKind::Exists { negated } => of(Some(rows.is_empty() == *negated)),
             SubqueryKind::In { left, negated } => {
                 let left: Vec<Cell> = left.iter().map(|e| self.eval(e, row)).collect();

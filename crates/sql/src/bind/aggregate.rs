@@ -69,7 +69,7 @@ impl Binder<'_> {
         let mut clauses = vec![
             (outputs, "SELECT list".to_string()),
             (having, "HAVING clause".to_string()),
-            (keys, "ORDER BY".to_string()),
+            (keys, "ORDER BY clause".to_string()),
         ];
         for WindowParts { name, keys, arguments } in windows {
             clauses.push((keys, format!("PARTITION BY or ORDER BY clause of window '{name}'")));

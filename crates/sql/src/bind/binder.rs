@@ -32,6 +32,10 @@ pub(crate) struct Binder<'a> {
     pub tables: Vec<(String, String)>,
     /// See [`super::Bound::stars`].
     pub stars: Vec<Star>,
+    /// See [`super::Bound::generated_names`].
+    pub generated_names: Vec<bool>,
+    /// See [`super::Bound::uses_variables`].
+    pub uses_variables: bool,
     /// See [`super::Bound::aggregated`].
     pub aggregated: bool,
     /// See [`super::Bound::first_table_again`].
@@ -56,6 +60,9 @@ pub(crate) struct Binder<'a> {
     /// Asks the next SELECT that is bound for what a client is shown: see [`Item::shown`].
     pub is_for_client: bool,
     pub from: Option<FromClause>,
+    /// Asks the next query that is bound to leave the cut of its rows to the engine, which counts them
+    /// (SQL_CALC_FOUND_ROWS).
+    pub counts_rows: bool,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
     /// Those of sums, averages and deviations that are doubles.
@@ -138,6 +145,8 @@ impl<'a> Binder<'a> {
             dependencies: Dependencies::default(),
             tables: Vec::new(),
             stars: Vec::new(),
+            generated_names: Vec::new(),
+            uses_variables: false,
             aggregated: false,
             first_table_again: false,
             warnings: Vec::new(),
@@ -152,6 +161,7 @@ impl<'a> Binder<'a> {
             wants_from: false,
             is_for_client: false,
             from: None,
+            counts_rows: false,
             aggregated_columns: HashSet::new(),
             summed_doubles: HashSet::new(),
             inserted_row: None,
@@ -225,6 +235,7 @@ impl<'a> Binder<'a> {
 
     /// The value as type `ty`: literals at once, all else by a cast.
     pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
+        let ty = Binder::widened_variable(&item.expr, ty);
         let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
         if ty.is_temporal()
             && let Some(chosen) = self.of_each_result(&item, ty, &mut |binder, result| binder.moment_of(result, ty))

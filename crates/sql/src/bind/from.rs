@@ -2,6 +2,7 @@
 
 use super::{
     binder::{Binder, MAX_TABLES},
+    lateral::{LateralJoin, is_lateral},
     scope::{Clause, FromClause, FromColumn, Names, Scope},
 };
 use muster_algebra::{ColId, Expr, JoinKind, Rel};
@@ -22,10 +23,23 @@ impl Binder<'_> {
             if tables.len() == 1 && is_dual(table) {
                 break;
             }
-            let next = self.table_with_joins(table, names, straight)?;
             all = Some(match all {
-                None => next,
-                Some(left) => self.inner(left, next, Vec::new(), straight)?,
+                None => self.table_with_joins(table, names, straight)?,
+                // What is lateral sees the tables in front of the comma.
+                Some(left) if has_lateral(table) => {
+                    let first = match is_lateral(&table.relation) {
+                        true => self.lateral_join(left, &table.relation, LateralJoin::Cross, names)?,
+                        false => {
+                            let next = self.table_factor(&table.relation, names, straight)?;
+                            self.inner(left, next, Vec::new(), straight)?
+                        }
+                    };
+                    self.joined(first, &table.joins, names, straight)?
+                }
+                Some(left) => {
+                    let next = self.table_with_joins(table, names, straight)?;
+                    self.inner(left, next, Vec::new(), straight)?
+                }
             });
         }
         let joined = all.unwrap_or_else(|| Joined { rel: Rel::dual(), from: FromClause::default() });
@@ -39,10 +53,21 @@ impl Binder<'_> {
     }
 
     pub fn table_with_joins(&mut self, table: &ast::TableWithJoins, names: &Names, straight: bool) -> Result<Joined> {
-        let mut left = self.table_factor(&table.relation, names, straight)?;
-        for join in &table.joins {
+        let left = self.table_factor(&table.relation, names, straight)?;
+        self.joined(left, &table.joins, names, straight)
+    }
+
+    /// What stands to the left, with the joins behind it.
+    fn joined(&mut self, left: Joined, joins: &[ast::Join], names: &Names, straight: bool) -> Result<Joined> {
+        let mut left = left;
+        for join in joins {
             if join.global {
                 return Err(SqlError::unsupported("GLOBAL JOIN"));
+            }
+            let is_right = matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_));
+            if is_lateral(&join.relation) && !is_right {
+                left = self.lateral_join(left, &join.relation, LateralJoin::By(&join.join_operator), names)?;
+                continue;
             }
             let right = self.table_factor(&join.relation, names, straight)?;
             left = self.join(left, right, &join.join_operator, names, straight)?;
@@ -99,7 +124,7 @@ impl Binder<'_> {
         let on = match constraint {
             JoinConstraint::None => Vec::new(),
             JoinConstraint::On(condition) => {
-                let scope = Scope { from: &from, parent: names.outer };
+                let scope = Scope::within(&from, names.outer);
                 let item = self.expression(condition, &scope, names, Clause::On)?;
                 self.condition(item).into_conjuncts()
             }
@@ -131,7 +156,7 @@ impl Binder<'_> {
 
     /// USING: each column equal on both sides, and there once, before all others. The side whose rows are all kept has
     /// its value. The columns stand in the order of the first table, not of the list (manual 15.2.13.2).
-    fn using(
+    pub(super) fn using(
         &mut self,
         from: &mut FromClause,
         left_columns: usize,
@@ -165,6 +190,11 @@ impl Binder<'_> {
     }
 }
 
+/// Returns true if a table, or one that it is joined with, is lateral.
+fn has_lateral(table: &ast::TableWithJoins) -> bool {
+    is_lateral(&table.relation) || table.joins.iter().any(|join| is_lateral(&join.relation))
+}
+
 /// `FROM DUAL`: no table.
 pub(super) fn is_dual(table: &ast::TableWithJoins) -> bool {
     let TableFactor::Table { name, alias: None, .. } = &table.relation else { return false };
@@ -174,7 +204,7 @@ pub(super) fn is_dual(table: &ast::TableWithJoins) -> bool {
 }
 
 /// The columns that a NATURAL JOIN joins by.
-fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
+pub(super) fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
     let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
     let is_it =
         |i: &usize, c: &FromColumn| !from.columns[*i].invisible && from.columns[*i].name.eq_ignore_ascii_case(&c.name);
@@ -184,7 +214,7 @@ fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
 }
 
 /// An object's name that must have one part.
-fn single_name(name: &ast::ObjectName) -> Result<String> {
+pub(super) fn single_name(name: &ast::ObjectName) -> Result<String> {
     match &name.0[..] {
         [ast::ObjectNamePart::Identifier(i)] => Ok(i.value.clone()),
         _ => Err(SqlError::syntax(name, 1)),

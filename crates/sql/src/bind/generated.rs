@@ -23,7 +23,7 @@ impl Binder<'_> {
             let column = &table.columns[*at];
             let Some(generated) = column.generated.as_ref().filter(|_| begins(*at)) else { continue };
             let warnings = self.warnings.len();
-            let scope = Scope { from, parent: None };
+            let scope = Scope::of(from);
             let names = Names::of_statement(None, &[]);
             let bound = parse_expression(&generated.expr)
                 .and_then(|parsed| self.expression(&parsed.ast, &scope, &names, Clause::FieldList));

@@ -4,6 +4,7 @@
 //!   binder      the state of one statement; conversions
 //!   scope       what names mean
 //!   query       WITH, UNION, VALUES          select     one SELECT
+//!   lateral     LATERAL
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
 //!   star        what `*` stands for            updatable  views that can be written through
@@ -28,6 +29,7 @@ mod expr;
 mod from;
 mod generated;
 mod hints;
+mod lateral;
 mod null_dates;
 mod numbering;
 mod order;
@@ -46,7 +48,7 @@ mod updatable;
 mod window;
 mod written_null;
 
-use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
+use crate::{Locking, Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
     Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundRow, BoundUpdate, ChangeTarget, NewRows, NewValue,
     OnDuplicateUpdate, RowCheck, RowRules, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete,
@@ -115,6 +117,13 @@ pub trait SessionValues {
     /// FOUND_ROWS().
     fn found_rows(&self) -> i64 {
         0
+    }
+    /// Told of rows that a subquery, a derived table or a view locks by a clause of its own. The clause names a table.
+    fn lock_rows_of(&self, _locking: Locking) {}
+    /// Told that the statement counts all rows of its result for FOUND_ROWS(), though it delivers only `count` of them
+    /// behind `offset` others. Returns false if nobody will do so: the rows are cut by the query itself then.
+    fn count_all_rows(&self, _offset: u64, _count: Option<u64>) -> bool {
+        false
     }
     /// Returns true if the account may read files of the server (the privilege FILE).
     fn may_read_files(&self) -> bool {
@@ -205,6 +214,10 @@ pub struct Bound {
     pub tables: Vec<(String, String)>,
     /// The `*` of the statement's own select lists; those inside views are not among them.
     pub stars: Vec<Star>,
+    /// For each result column, true if its name is the text of an expression: nobody has given it.
+    pub generated_names: Vec<bool>,
+    /// True if the statement reads or assigns variables.
+    pub uses_variables: bool,
     /// True if the first SELECT makes groups.
     pub aggregated: bool,
     /// True if the table or view that is mentioned first is mentioned again, be it inside of a view.
@@ -227,9 +240,11 @@ pub fn bind_result(query: &Query, env: &BindEnv) -> Result<Bound> {
 
 fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<Bound> {
     let mut binder = Binder::new(env);
+    binder.counts_rows = query::counts_rows(&query.ast);
     binder.is_for_client = is_for_client && query::is_single_block(&query.ast);
     let database = env.session.database();
-    let names = Names::of_statement(database.as_deref(), &query.items);
+    let names = Names::of_statement(database.as_deref(), &query.items).assigning(query.assigns);
+    query::check_clauses(&query.ast)?;
     let bound = match query.ast.locks.is_empty() {
         true => binder.query(&query.ast, &names, true)?,
         // Whoever runs the query locks rows of what its plan reads.
@@ -243,9 +258,9 @@ fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<B
 pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names::of_statement(database.as_deref(), &[]);
+    let names = Names::of_statement(database.as_deref(), &[]).assigning(expr.assigns);
     let from = FromClause::default();
-    let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
+    let item = binder.expression(&expr.ast, &Scope::of(&from), &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
     Ok(binder.into_bound(rel, vec![(id, expr.text.clone())]))
@@ -264,6 +279,8 @@ impl Binder<'_> {
             columns: self.columns,
             tables: self.tables,
             stars: self.stars,
+            generated_names: self.generated_names,
+            uses_variables: self.uses_variables,
             aggregated: self.aggregated,
             first_table_again: self.first_table_again,
             warnings: self.warnings,
@@ -302,7 +319,7 @@ pub fn bind_rows(
     let mut rel = Rel::Values { columns: named.iter().map(|(_, id)| *id).collect(), rows: literals };
     let database = env.session.database();
     let from = FromClause::single(Relation::derived(""), named.clone());
-    let scope = Scope { from: &from, parent: None };
+    let scope = Scope::of(&from);
     let predicates = match filter {
         None => Vec::new(),
         Some(ShowFilter::Where(expr)) => {

@@ -59,6 +59,9 @@ impl Binder<'_> {
         limits: Limits,
     ) -> Result<BoundQuery> {
         let available = rel.output();
+        if !distinctness.distinct && selected.iter().any(|s| s.item.expr.uses_variables()) {
+            return self.finish_row_by_row(rel, selected, keys, limits);
+        }
         let selected = selected.into_iter().map(|s| shown_beside(s, &keys)).collect();
         let (mut exprs, outputs) = self.outputs(selected, &available);
         let shown: Vec<ColId> = outputs.iter().map(|o| o.id).collect();
@@ -104,6 +107,45 @@ impl Binder<'_> {
             rel = project(rel, only_outputs);
         }
         Ok(BoundQuery { rel, outputs })
+    }
+
+    /// The end of a SELECT whose list uses user variables: it is computed for the rows that are delivered, in their
+    /// order. Only a key that uses variables, too, is computed with the list before the rows are sorted.
+    fn finish_row_by_row(
+        &mut self,
+        rel: Rel,
+        selected: Vec<Selected>,
+        keys: Vec<Key>,
+        limits: Limits,
+    ) -> Result<BoundQuery> {
+        let available = rel.output();
+        let (exprs, outputs) = self.outputs(selected, &available);
+        let is_late = !keys.iter().any(|key| key.expr.uses_variables());
+        let mut below: Vec<(ColId, Expr)> = match is_late {
+            true => available.iter().map(|id| (*id, Expr::Column(*id))).collect(),
+            false => exprs.clone(),
+        };
+        let mut sort = Vec::with_capacity(keys.len());
+        for Key { expr, descending, .. } in keys {
+            let known = below.iter().find(|(_, e)| *e == expr).map(|(id, _)| *id);
+            let id = known.unwrap_or_else(|| {
+                let ty = self.type_of(&expr);
+                let id = self.new_column("", &expr, ty);
+                below.push((id, expr));
+                id
+            });
+            sort.extend(self.sort_keys_of(id, descending));
+        }
+        let mut rel = project(rel, below);
+        if !sort.is_empty() {
+            rel = Rel::Sort { input: Box::new(rel), keys: sort };
+        }
+        let rel = limits.apply(rel);
+        let exprs = match is_late {
+            true => exprs,
+            false => exprs.into_iter().map(|(id, _)| (id, Expr::Column(id))).collect(),
+        };
+        Ok(BoundQuery { rel: project(rel, exprs), outputs })
     }
 
     /// The columns of the result, with what each is computed from.

@@ -6,6 +6,7 @@ use super::{
     scope::{Clause, Cte, FromClause, Names, Relation, Scope},
 };
 use crate::{
+    Locking,
     statement::{locking_of, tables_of},
     typing::{Item, result},
 };
@@ -24,6 +25,38 @@ pub(super) fn is_single_block(query: &ast::Query) -> bool {
     }
 }
 
+/// Error 3569 for a table that several locking clauses of a query name.
+pub(super) fn check_clauses(query: &ast::Query) -> Result<()> {
+    let clauses = locking_of(query);
+    for (_, shown) in tables_of(query).into_iter().filter(|_| clauses.len() > 1) {
+        if clauses.iter().filter(|clause| clause.names(&shown)).count() > 1 {
+            let is_named = clauses.iter().any(|clause| clause.table.is_some());
+            let table = if is_named { format!("`{shown}`") } else { shown };
+            let message = format!("Table {table} appears in multiple locking clauses.");
+            return Err(SqlError::new(ErrorCode::DuplicateTableLock, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if the first SELECT of a query says SQL_CALC_FOUND_ROWS.
+pub(super) fn counts_rows(query: &ast::Query) -> bool {
+    fn first(body: &SetExpr) -> Option<&ast::Select> {
+        match body {
+            SetExpr::Select(select) => Some(select),
+            SetExpr::Query(query) => first(&query.body),
+            SetExpr::SetOperation { left, .. } => first(left),
+            _ => None,
+        }
+    }
+    first(&query.body).is_some_and(says_to_count)
+}
+
+/// Returns true for `SELECT SQL_CALC_FOUND_ROWS`.
+pub(super) fn says_to_count(select: &ast::Select) -> bool {
+    select.select_modifiers.as_ref().is_some_and(|modifiers| modifiers.sql_calc_found_rows)
+}
+
 impl Binder<'_> {
     /// A whole query. `ordered`: whether the order of its rows matters to who uses it.
     pub fn query(&mut self, query: &ast::Query, names: &Names, ordered: bool) -> Result<BoundQuery> {
@@ -38,12 +71,17 @@ impl Binder<'_> {
         {
             return Err(SqlError::unsupported("FETCH"));
         }
-        if let Some(lock) = query.locks.first() {
-            self.check_locking(query, &names)?;
-            // Nothing would be locked, so nobody shall believe that it is.
-            return Err(SqlError::unsupported(format!("FOR {} in a subquery", lock.lock_type)));
+        if !query.locks.is_empty() {
+            self.lock_rows(query, &names)?;
         }
-        let limits = order::limits(self, query.limit_clause.as_ref())?;
+        let mut limits = order::limits(self, query.limit_clause.as_ref())?;
+        let is_counted = std::mem::take(&mut self.counts_rows);
+        if is_counted && !limits.is_set() && matches!(&*query.body, SetExpr::Query(_)) {
+            // The cut is that of the query in parentheses.
+            self.counts_rows = true;
+        } else if is_counted && self.env.session.count_all_rows(limits.offset, limits.count) {
+            limits = Limits::default();
+        }
         let keys = order_exprs(query)?;
         match &*query.body {
             SetExpr::Select(select) => self.select(select, &names, keys, limits, ordered),
@@ -52,6 +90,25 @@ impl Binder<'_> {
                 self.order_outputs(bound, keys, limits, &names, ordered)
             }
         }
+    }
+
+    /// Tells the session what the locking clauses of a query within another one lock. Error 3568 for a name that the
+    /// query does not have.
+    fn lock_rows(&self, query: &ast::Query, names: &Names) -> Result<()> {
+        self.check_locking(query, names)?;
+        check_clauses(query)?;
+        let tables = tables_of(query);
+        for clause in locking_of(query) {
+            let mut locked = tables.iter().filter(|(_, shown)| clause.names(shown)).peekable();
+            if let (Some(name), None) = (&clause.table, locked.peek()) {
+                let message = format!("Unresolved table name `{name}` in locking clause.");
+                return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));
+            }
+            for (_, shown) in locked {
+                self.env.session.lock_rows_of(Locking { table: Some(shown.clone()), inner: true, ..clause.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Error 1142 or 3550 for a subquery that locks rows of `information_schema`.
@@ -234,9 +291,14 @@ impl Binder<'_> {
     /// `VALUES ROW(..), ROW(..)`; columns are called `column_0` and so on.
     fn values(&mut self, values: &ast::Values, names: &Names) -> Result<BoundQuery> {
         let width = values.rows.first().map_or(0, |r| r.content.len());
+        if width == 0 {
+            let message = "Each row of a VALUES clause must have at least one column, unless when used as source in an \
+                           INSERT statement.";
+            return Err(SqlError::new(ErrorCode::TableValueConstructorWithoutColumns, message));
+        }
         let mut rows = Vec::with_capacity(values.rows.len());
         let from = FromClause::default();
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         for (i, row) in values.rows.iter().enumerate() {
             if row.content.len() != width {
                 return Err(SqlError::wrong_value_count(i + 1));
@@ -273,12 +335,13 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         let columns = bound.outputs.iter().map(|o| (o.name.clone(), o.id)).collect();
         let from = FromClause::single(Relation::derived(""), columns);
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         let mut sort = Vec::new();
         for (at, key) in keys.iter().enumerate() {
             let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {
                 Some(i) => Expr::Column(bound.outputs[i].id),
                 None => {
+                    refuse_table(&key.expr)?;
                     let item = self.expression(&key.expr, &scope, names, Clause::OrderBy);
                     let item = item.map_err(|error| refuse_aggregate(error, at))?;
                     self.bare(item).expr
@@ -298,6 +361,14 @@ impl Binder<'_> {
         bound.rel = limits.apply(bound.rel);
         Ok(bound)
     }
+}
+
+/// Error 1250 for a column of a table in the ORDER BY of a set operation.
+fn refuse_table(key: &ast::Expr) -> Result<()> {
+    let ast::Expr::CompoundIdentifier(parts) = key else { return Ok(()) };
+    let Some(table) = parts.len().checked_sub(2).and_then(|at| parts.get(at)) else { return Ok(()) };
+    let message = format!("Table '{}' from one of the SELECTs cannot be used in global ORDER clause", table.value);
+    Err(SqlError::new(ErrorCode::TableNameNotAllowedHere, message))
 }
 
 /// Adds the tables of a WITH clause to the names.

@@ -1,11 +1,11 @@
 //! The meaning of names: the columns of a FROM clause, those of the queries around it, and WITH tables.
 
-use super::dml::RelationSource;
+use super::{binder::Aggregates, dml::RelationSource, select::Selected};
 use crate::statement::ItemTexts;
 use muster_algebra::{ColId, Definer};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast;
-use std::rc::Rc;
+use std::{cell::RefCell, rc::Rc};
 
 /// A table of a FROM clause under its name there.
 #[derive(Debug, Clone)]
@@ -133,9 +133,49 @@ impl FromClause {
 pub(crate) struct Scope<'p> {
     pub from: &'p FromClause,
     pub parent: Option<&'p Scope<'p>>,
+    /// What the query offers to a subquery in the clause that is being bound.
+    pub offered: Offered<'p>,
 }
 
-impl Scope<'_> {
+/// The names and places of a query that its subqueries may use besides its tables. They depend on the clause in which a
+/// subquery stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offered<'p> {
+    /// Takes aggregate functions over the query's own columns; `None` in WHERE, ON, GROUP BY and within another
+    /// aggregate function.
+    pub aggregates: Option<&'p RefCell<Aggregates>>,
+    /// True within the arguments of an aggregate function.
+    pub is_aggregated: bool,
+    /// The items of the select list that are bound.
+    pub selected: &'p [Selected<'p>],
+    /// The items of the select list from the one on that is being bound.
+    pub unbound: &'p [ast::SelectItem],
+}
+
+impl<'p> Scope<'p> {
+    /// The names of a FROM clause that has no query around it.
+    pub fn of(from: &'p FromClause) -> Scope<'p> {
+        Scope::within(from, None)
+    }
+
+    /// The names of a FROM clause in a subquery of `parent`.
+    pub fn within(from: &'p FromClause, parent: Option<&'p Scope<'p>>) -> Scope<'p> {
+        Scope { from, parent, offered: Offered::default() }
+    }
+
+    /// How many queries outwards the one is whose FROM clause has the column.
+    pub fn distance(&self, id: ColId) -> Option<usize> {
+        match self.from.columns.iter().any(|column| column.id == id) {
+            true => Some(0),
+            false => Some(1 + self.parent?.distance(id)?),
+        }
+    }
+
+    /// This scope and those around it, inside out.
+    pub fn outwards(&self) -> impl Iterator<Item = &Scope<'p>> {
+        std::iter::successors(Some(self), |scope| scope.parent)
+    }
+
     /// Looks inside first, then outwards.
     pub fn find(&self, parts: &[&str], clause: &str) -> Result<Option<ColId>> {
         match self.from.find(parts, clause)? {
@@ -168,6 +208,8 @@ pub(crate) struct Names<'p> {
     pub outer: Option<&'p Scope<'p>>,
     /// The texts of SELECT items as they were written.
     pub written: &'p ItemTexts,
+    /// True if the statement assigns to user variables within expressions, so that their values are read row by row.
+    pub assigns: bool,
     /// How many views are around.
     pub view_depth: usize,
     /// How many WITH tables are around.
@@ -177,7 +219,13 @@ pub(crate) struct Names<'p> {
 impl<'p> Names<'p> {
     /// The names of a statement of the user, outside of any view and WITH table.
     pub fn of_statement(database: Option<&'p str>, written: &'p ItemTexts) -> Names<'p> {
-        Names { database, definer: None, ctes: None, outer: None, written, view_depth: 0, cte_depth: 0 }
+        let (definer, ctes, outer) = (None, None, None);
+        Names { database, definer, ctes, outer, written, assigns: false, view_depth: 0, cte_depth: 0 }
+    }
+
+    /// The same names in a statement that assigns to user variables, or does not.
+    pub fn assigning(self, assigns: bool) -> Names<'p> {
+        Names { assigns, ..self }
     }
 
     /// The WITH table of this name, the nearest first.

@@ -12,6 +12,7 @@ use super::{
     expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
+    query::says_to_count,
     scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
 };
@@ -22,9 +23,10 @@ use crate::{
 use muster_algebra::{BlockClauses, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError, SqlModes};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem, UnaryOperator};
+use std::cell::RefCell;
 
 /// An item of the select list.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Selected<'q> {
     pub item: Item,
     pub name: String,
@@ -54,9 +56,30 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         refuse(select)?;
         let around = self.begin_block(select, names.view_depth);
+        if select.select_modifiers.as_ref().is_some_and(|modifiers| modifiers.sql_no_cache) {
+            let message = "'SQL_NO_CACHE' is deprecated and will be removed in a future release.";
+            self.warn(ErrorCode::DeprecatedWithoutReplacement, message);
+        }
+        if says_to_count(select) {
+            self.counts_found_rows()?;
+        }
         let bound = self.select_block(select, names, order_by, limits, ordered);
         self.end_block(around);
         bound
+    }
+
+    /// Warning 1287 for SQL_CALC_FOUND_ROWS; error 1234 if it is not in the first SELECT.
+    fn counts_found_rows(&mut self) -> Result<()> {
+        let name = "SQL_CALC_FOUND_ROWS";
+        if self.block != Some(0) {
+            let message = format!("Incorrect usage/placement of '{name}'");
+            return Err(SqlError::new(ErrorCode::CantUseOptionHere, message));
+        }
+        let message = format!(
+            "{name} is deprecated and will be removed in a future release. Consider using two separate queries instead."
+        );
+        self.warn(ErrorCode::DeprecatedSyntax, message);
+        Ok(())
     }
 
     fn select_block(
@@ -72,29 +95,30 @@ impl Binder<'_> {
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
-        let scope = Scope { from: &from, parent: names.outer };
+        let scope = Scope::within(&from, names.outer);
         if let Some(condition) = &select.selection {
             rel = self.filtered(rel, condition, &scope, names)?;
         }
 
         let windows = self.window_definitions(&select.named_window)?;
-        let mut aggregates = Aggregates { windows, ..Aggregates::default() };
-        let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
+        let aggregates = RefCell::new(Aggregates { windows, ..Aggregates::default() });
+        let mut selected = self.select_list(select, &scope, names, &aggregates)?;
         keep_digits(&mut selected, wants_from);
-        self.check_unused_windows(&scope, names, &mut aggregates)?;
+        self.check_unused_windows(&scope, names, &aggregates)?;
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = match &select.having {
             Some(condition) => {
                 let cx = ExprContext::new(&scope, names, Clause::Having);
-                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&mut aggregates), ..cx };
+                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&aggregates), ..cx };
                 self.having(condition, cx)?
             }
             None => Vec::new(),
         };
-        aggregates.windows.refuse_in_having(&having, &selected)?;
+        aggregates.borrow().windows.refuse_in_having(&having, &selected)?;
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
-        let aggregated = explicit_group || aggregates.reduce_rows();
-        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
+        let aggregated = explicit_group || aggregates.borrow().reduce_rows();
+        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &aggregates, aggregated)?;
+        let mut aggregates = aggregates.into_inner();
         if !aggregated && !aggregates.reduce_rows() {
             let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
@@ -102,7 +126,7 @@ impl Binder<'_> {
         if !ordered && !limits.is_set() {
             keys.clear();
         }
-        self.note_rows(aggregated, wants_from.then_some(&from));
+        self.note_rows(&selected, aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         let mut windows = std::mem::take(&mut aggregates.windows);
         let one_per_group = explicit_group && are_selected(&group, &selected);
@@ -133,13 +157,24 @@ impl Binder<'_> {
     fn filtered(&mut self, rel: Rel, condition: &ast::Expr, scope: &Scope, names: &Names) -> Result<Rel> {
         let item = self.expression(condition, scope, names, Clause::Where)?;
         let predicates = self.conditions(item, scope.from);
-        self.dependencies.add_conditions(&predicates);
+        self.note_conditions(&predicates, scope);
         Ok(if predicates.is_empty() { rel } else { Rel::Filter { input: Box::new(rel), predicates } })
     }
 
-    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted.
-    fn note_rows(&mut self, aggregated: bool, wanted: Option<&FromClause>) {
+    /// Notes which columns the conditions of WHERE determine. What they say of columns of a query around holds within
+    /// this one only.
+    fn note_conditions(&mut self, predicates: &[Expr], scope: &Scope) {
+        let is_own = |p: &&Expr| p.columns().iter().any(|id| scope.distance(*id) == Some(0));
+        let own: Vec<Expr> = predicates.iter().filter(is_own).cloned().collect();
+        self.dependencies.add_conditions(&own);
+    }
+
+    /// Notes whether the block groups its rows, and if not the columns that its FROM clause has, if they are wanted. Of
+    /// the first block it notes which names nobody has given.
+    fn note_rows(&mut self, selected: &[Selected], aggregated: bool, wanted: Option<&FromClause>) {
         if self.block == Some(0) {
+            let is_generated = |s: &Selected| !s.explicit && s.ast.is_some_and(|ast| column_name(ast).is_none());
+            self.generated_names = selected.iter().map(is_generated).collect();
             self.aggregated = aggregated;
         }
         if !aggregated && let Some(from) = wanted {
@@ -157,10 +192,10 @@ impl Binder<'_> {
         select: &'q ast::Select,
         scope: &Scope,
         names: &Names,
-        aggregates: &mut Aggregates,
+        aggregates: &RefCell<Aggregates>,
     ) -> Result<Vec<Selected<'q>>> {
         let place = select.select_token.0.span.start;
-        let mut found = Vec::new();
+        let mut found: Vec<Selected<'q>> = Vec::new();
         for (i, item) in select.projection.iter().enumerate() {
             let (expr, alias) = match item {
                 SelectItem::UnnamedExpr(expr) => (expr, None),
@@ -181,8 +216,11 @@ impl Binder<'_> {
                 }
                 SelectItem::ExprWithAliases { .. } => return Err(SqlError::unsupported("several aliases")),
             };
-            let mut cx =
-                ExprContext { aggregates: Some(aggregates), ..ExprContext::new(scope, names, Clause::FieldList) };
+            let mut cx = ExprContext {
+                aggregates: Some(aggregates),
+                listed: (&found, &select.projection[i..]),
+                ..ExprContext::new(scope, names, Clause::FieldList)
+            };
             let item = self.expr(expr, &mut cx)?;
             let item = self.bare(item);
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
@@ -275,7 +313,7 @@ impl Binder<'_> {
         scope: &Scope,
         names: &Names,
         selected: &[Selected],
-        aggregates: &mut Aggregates,
+        aggregates: &RefCell<Aggregates>,
         aggregated: bool,
     ) -> Result<Vec<Key>> {
         let mut keys = Vec::with_capacity(order_by.len());
@@ -296,7 +334,7 @@ impl Binder<'_> {
                     }
                 },
             };
-            if !aggregated && aggregates.reduce_rows() {
+            if !aggregated && aggregates.borrow().reduce_rows() {
                 return Err(SqlError::new(
                     ErrorCode::AggregateOrderNonAggQuery,
                     format!(
@@ -306,12 +344,21 @@ impl Binder<'_> {
                     ),
                 ));
             }
-            if !matches!(expr, Expr::Literal { .. }) {
+            // What comes from a query around is the same for all rows.
+            let is_of_outer = |id: &ColId| scope.distance(*id).is_some_and(|distance| distance > 0);
+            let is_outer = matches!(&expr, Expr::Column(id) if is_of_outer(id) || is_aggregate_around(scope, *id));
+            if !matches!(expr, Expr::Literal { .. }) && !is_outer {
                 keys.push(Key { expr, descending, number: i + 1 });
             }
         }
         Ok(keys)
     }
+}
+
+/// Returns true for the column of an aggregate function that belongs to a query around.
+fn is_aggregate_around(scope: &Scope, id: ColId) -> bool {
+    let mut places = scope.outwards().skip(1).filter_map(|scope| scope.offered.aggregates);
+    places.any(|place| place.borrow().calls.iter().any(|(call, _)| *call == id))
 }
 
 /// The expressions that are computed from groups. The texts that values are shown as stand behind the items of the
@@ -380,10 +427,12 @@ pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> R
 
 /// Clauses that sqlparser reads and MySQL or Muster does not have.
 fn refuse(select: &ast::Select) -> Result<()> {
-    let modifiers = select.select_modifiers.as_ref();
+    if select.into.is_some() {
+        let message = "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION \
+                       clauses.";
+        return Err(SqlError::new(ErrorCode::MisplacedInto, message));
+    }
     for (present, what) in [
-        (select.into.is_some(), "SELECT .. INTO"),
-        (modifiers.is_some_and(|m| m.sql_calc_found_rows), "SQL_CALC_FOUND_ROWS"),
         (select.qualify.is_some(), "QUALIFY"),
         (select.top.is_some(), "TOP"),
         (matches!(select.distinct, Some(Distinct::On(_))), "DISTINCT ON"),

@@ -4,16 +4,27 @@ use super::{
     binder::{Binder, BoundQuery, Output},
     declared::as_operand,
     expr::ExprContext,
+    scope::{Names, Offered, Scope},
 };
 use crate::typing::{Item, collation, comparison};
-use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
+use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind, lateral_outputs};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::HashSet;
 
+impl ExprContext<'_> {
+    /// What a subquery at this place may use of the query.
+    fn offered(&self) -> Offered<'_> {
+        let selected = if self.selected.is_empty() { self.listed.0 } else { self.selected };
+        let aggregates = self.aggregates.filter(|_| !self.in_aggregate);
+        Offered { aggregates, is_aggregated: self.in_aggregate, selected, unbound: self.listed.1 }
+    }
+}
+
 impl Binder<'_> {
     fn inner_query(&mut self, query: &ast::Query, cx: &ExprContext, ordered: bool) -> Result<BoundQuery> {
-        let names = super::scope::Names { outer: Some(cx.scope), ..cx.names.clone() };
+        let scope = Scope { offered: cx.offered(), ..*cx.scope };
+        let names = Names { outer: Some(&scope), ..cx.names.clone() };
         let begun = self.begin_expression(BlockPlace::Expression, None);
         let bound = self.query(query, &names, ordered);
         self.expressions.end(begun);
@@ -28,17 +39,40 @@ impl Binder<'_> {
         Ok(self.scalar(bound, 0))
     }
 
-    /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own, which must find
-    /// the same row: error 1235 for one that picks any.
+    /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own.
     pub fn column_of_row(&mut self, query: &ast::Query, at: usize, of: usize, cx: &ExprContext) -> Result<Item> {
         let bound = self.inner_query(query, cx, true)?;
         if bound.outputs.len() != of {
             return Err(operand_columns(of));
         }
-        if picks_rows(&bound.rel) {
-            return Err(SqlError::unsupported("comparison of a row with a subquery that has a LIMIT"));
-        }
         Ok(self.scalar(bound, at))
+    }
+
+    /// The rows of a subquery that yields a row of `width` columns, and these; error 1241.
+    pub(super) fn row_of_subquery(
+        &mut self,
+        query: &ast::Query,
+        width: usize,
+        cx: &ExprContext,
+    ) -> Result<(Rel, Vec<Item>)> {
+        let bound = self.inner_query(query, cx, true)?;
+        if bound.outputs.len() != width {
+            return Err(operand_columns(width));
+        }
+        let items = bound.outputs.iter().map(|output| self.output_item(output)).collect();
+        Ok((bound.rel, items))
+    }
+
+    /// The value of an expression over the row of a subquery; NULL without a row, error 1242 with several.
+    pub(super) fn over_row(&mut self, rel: Rel, item: Item) -> Item {
+        if let Expr::Column(id) = item.expr
+            && rel.output().contains(&id)
+        {
+            return Item { expr: subquery(SubqueryKind::Scalar, rel, vec![id]), ..item };
+        }
+        let id = self.new_column("", &item.expr, item.ty);
+        let rel = Rel::Project { input: Box::new(rel), exprs: vec![(id, item.expr.clone())] };
+        Item { expr: subquery(SubqueryKind::Scalar, rel, vec![id]), ..item }
     }
 
     fn scalar(&self, bound: BoundQuery, at: usize) -> Item {
@@ -138,11 +172,12 @@ impl Binder<'_> {
     }
 }
 
-fn picks_rows(rel: &Rel) -> bool {
+/// Returns true if the rows are some of several, and may be others the next time.
+pub(super) fn picks_rows(rel: &Rel) -> bool {
     matches!(rel, Rel::Limit { .. }) || rel.inputs().into_iter().any(picks_rows)
 }
 
-fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {
+pub(super) fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {
     let outer = free_columns(&rel);
     Expr::Subquery(Box::new(Subquery { kind, rel: Box::new(rel), outputs, outer }))
 }
@@ -165,6 +200,7 @@ fn walk(rel: &Rel, made: &mut HashSet<ColId>, mentioned: &mut Vec<ColId>) {
         Rel::Get { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
         Rel::Values { columns, .. } | Rel::Union { columns, .. } => made.extend(columns),
         Rel::Project { exprs, .. } => made.extend(exprs.iter().map(|(id, _)| *id)),
+        Rel::Lateral { rows, .. } => made.extend(lateral_outputs(rows)),
         Rel::Aggregate { aggregates, .. } => made.extend(aggregates.iter().map(|(id, _)| *id)),
         _ => {}
     }

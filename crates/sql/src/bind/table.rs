@@ -5,7 +5,7 @@ use super::{
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
     numbering::BegunExpression,
-    scope::{Cte, FromClause, Names, Relation},
+    scope::{Cte, FromClause, Names, Relation, Scope},
     select::bare_name,
 };
 use crate::Statement;
@@ -42,7 +42,8 @@ impl Binder<'_> {
                 }
                 self.named_table(name, alias.as_ref(), index_hints, names)
             }
-            TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
+            // A lateral one here has nothing to its left.
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let Some(alias) = alias else {
                     return Err(SqlError::new(
                         ErrorCode::DerivedMustHaveAlias,
@@ -52,12 +53,14 @@ impl Binder<'_> {
                 self.count_table()?;
                 let reads = self.reads.len();
                 let begun = self.begin_derived(&alias.name.value, None);
-                let bound = self.query(subquery, names, false)?;
+                let nothing = FromClause::default();
+                let around = Scope::within(&nothing, names.outer);
+                let inside = Names { outer: if *lateral { Some(&around) } else { names.outer }, ..names.clone() };
+                let bound = self.query(subquery, &inside, false)?;
                 self.end_derived(begun, &bound.rel, &alias.name.value);
                 self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
-            TableFactor::Derived { lateral: true, .. } => Err(SqlError::unsupported("LATERAL")),
             TableFactor::NestedJoin { .. } => Err(SqlError::syntax("", 1)),
             TableFactor::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
             _ => Err(SqlError::unsupported("this kind of table reference")),
@@ -116,6 +119,7 @@ impl Binder<'_> {
         alias: &str,
         hints: &[ast::TableIndexHints],
     ) -> Result<Joined> {
+        refuse_mixed_hints(hints)?;
         let hints = hints.iter().map(|h| index_hint(&table, alias, h)).collect::<Result<Vec<_>>>()?;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
@@ -236,6 +240,7 @@ impl Binder<'_> {
             ctes: None,
             outer: None,
             written: &query.items,
+            assigns: false,
             view_depth: names.view_depth + 1,
             cte_depth: names.cte_depth,
         };
@@ -302,7 +307,7 @@ impl Binder<'_> {
     }
 
     /// A query under a name, noted for hints; one that is not to be merged gets columns of its own.
-    fn derived(&mut self, mut bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
+    pub(super) fn derived(&mut self, mut bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
         if self.is_kept_apart(alias) {
             let mut exprs = Vec::with_capacity(bound.outputs.len());
             for output in &mut bound.outputs {
@@ -356,7 +361,7 @@ fn is_merged(rel: &Rel) -> bool {
     }
 }
 
-fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
+pub(super) fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
     if alias.columns.iter().any(|c| c.data_type.is_some()) || alias.at.is_some() {
         return Err(SqlError::syntax(&alias.name.value, 1));
     }
@@ -372,6 +377,24 @@ fn refuse_index_hints(hints: &[ast::TableIndexHints], view: &str) -> Result<()> 
     match hints.first() {
         Some(hint) => Err(no_such_index(hint.index_names.first().map_or("(null)", |index| &index.value), view)),
         None => Ok(()),
+    }
+}
+
+/// Error 1221 for USE INDEX beside FORCE INDEX.
+fn refuse_mixed_hints(hints: &[ast::TableIndexHints]) -> Result<()> {
+    let kind = |hint: &ast::TableIndexHints| match hint.hint_type {
+        TableIndexHintType::Use => Some("USE INDEX"),
+        TableIndexHintType::Force => Some("FORCE INDEX"),
+        TableIndexHintType::Ignore => None,
+    };
+    let mut kinds = hints.iter().filter_map(kind);
+    let Some(first) = kinds.next() else { return Ok(()) };
+    match kinds.find(|other| *other != first) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("Incorrect usage of {first} and {other}");
+            Err(SqlError::new(ErrorCode::WrongUsage, message))
+        }
     }
 }
 

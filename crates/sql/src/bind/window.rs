@@ -47,6 +47,12 @@ impl WindowCalls {
         })
     }
 
+    /// The names of windows of the WINDOW clause that no function is over.
+    pub fn unused(&self) -> Vec<String> {
+        let is_used = |name: &String| self.calls.iter().any(|(_, call)| call.name == *name);
+        self.named.iter().map(|window| window.name.clone()).filter(|name| !is_used(name)).collect()
+    }
+
     /// All expressions of the functions.
     pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         self.calls.iter_mut().flat_map(|(_, bound)| {

@@ -94,6 +94,16 @@ impl<'s, 'a> Cursor<'s, 'a> {
         if *self.peek(0) == Token::EOF { Ok(()) } else { Err(self.error()) }
     }
 
+    /// Error 1064 at the last of these words that has been taken.
+    pub fn error_at_word(&self, words: &[&str]) -> SqlError {
+        let is_it = |at: &usize| match &self.source.tokens[*at].token {
+            Token::Word(Word { value, quote_style: None, .. }) => words.iter().any(|w| value.eq_ignore_ascii_case(w)),
+            _ => false,
+        };
+        let taken = 0..self.parser.index().min(self.source.tokens.len());
+        taken.rev().find(is_it).map_or_else(|| self.error(), |at| self.source.error_at(self.source.starts[at]))
+    }
+
     /// Byte where the next token begins.
     pub fn position(&self) -> usize {
         let all = self.source.tokens.len();
@@ -208,7 +218,8 @@ impl<'s, 'a> Cursor<'s, 'a> {
         let start = self.position();
         let ast = self.parser.parse_expr().map_err(|e| self.parser_error(e))?;
         let text = self.source.text[start..self.last_end().max(start)].to_string();
-        Ok(ScalarExpr { ast: Box::new(ast), text, parameters: self.source.parameters })
+        let (parameters, assigns) = (self.source.parameters, self.source.assigns_variables());
+        Ok(ScalarExpr { ast: Box::new(ast), text, parameters, assigns })
     }
 
     /// A SELECT, WITH, VALUES, TABLE, or one in parentheses.
@@ -217,7 +228,8 @@ impl<'s, 'a> Cursor<'s, 'a> {
         let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
         let text = default_text(self.source, start..self.last_end().max(start)).trim_end().to_string();
         let items = super::items::select_items(self.source);
-        Ok(Query { ast, text, items, parameters: self.source.parameters })
+        let (parameters, assigns) = (self.source.parameters, self.source.assigns_variables());
+        Ok(Query { ast, text, items, parameters, assigns })
     }
 
     /// Tables and joins, as in FROM.

@@ -160,7 +160,6 @@ impl Dialect for MusterDialect {
         Some(Ok(match &parser.peek_token_ref().token {
             Token::Word(word) => word_precedence(word, parser),
             Token::Eq | Token::Lt | Token::LtEq | Token::Neq | Token::Gt | Token::GtEq | Token::Spaceship => COMPARISON,
-            Token::Assignment => COMPARISON,
             Token::Pipe => BIT_OR,
             Token::Ampersand => BIT_AND,
             Token::ShiftLeft | Token::ShiftRight => SHIFT,
@@ -186,6 +185,7 @@ impl Dialect for MusterDialect {
         }
         let (token, next) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
         let (operator, precedence) = match (&token.token, &next.token) {
+            (Token::Word(w), Token::Assignment) if is_user_variable(w) => return Some(assignment(parser)),
             (Token::ExclamationMark, _) => (UnaryOperator::BangNot, BANG),
             (Token::Minus, _) => (UnaryOperator::Minus, UNARY),
             (Token::Plus, _) => (UnaryOperator::Plus, UNARY),
@@ -236,6 +236,19 @@ impl Dialect for MusterDialect {
         }
         Some(Ok(call(Ident::new(chain), Some(args))))
     }
+}
+
+/// Returns true for `@name`.
+fn is_user_variable(word: &Word) -> bool {
+    word.quote_style.is_none() && word.value.starts_with('@') && !word.value.starts_with("@@")
+}
+
+/// `@name := expression`. All that follows is assigned.
+fn assignment(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let variable = parser.parse_identifier()?;
+    parser.expect_token(&Token::Assignment)?;
+    let right = Box::new(parser.parse_subexpr(0)?);
+    Ok(Expr::BinaryOp { left: Box::new(Expr::Identifier(variable)), op: BinaryOperator::Assignment, right })
 }
 
 fn is_written_as_sign(parser: &Parser) -> bool {

@@ -52,7 +52,8 @@ pub(super) fn insert(c: &mut Cursor) -> Result<Statement> {
 }
 
 fn written(c: &Cursor, hints: Option<String>) -> Written {
-    Written { hints, items: super::items::select_items(c.source), parameters: c.source.parameters }
+    let assigns = c.source.assigns_variables();
+    Written { hints, items: super::items::select_items(c.source), parameters: c.source.parameters, assigns }
 }
 
 fn refuse_partition(c: &Cursor) -> Result<()> {
@@ -196,6 +197,12 @@ pub(super) fn delete(c: &mut Cursor, with: Option<ast::With>) -> Result<Statemen
     let tables = c.table_references()?;
     if targets.is_none() && (tables.len() > 1 || !tables[0].joins.is_empty()) {
         return Err(c.error());
+    }
+    if targets.is_none()
+        && let [ast::TableWithJoins { relation: ast::TableFactor::Table { index_hints, .. }, .. }] = &tables[..]
+        && !index_hints.is_empty()
+    {
+        return Err(c.error_at_word(&["USE", "FORCE", "IGNORE"]));
     }
     let condition = condition(c)?;
     // Several tables have neither.

@@ -10,12 +10,15 @@
 //!   from_first  `FROM FIRST` of NTH_VALUE
 //!   digit_names  names that begin with digits, and numbers right next to names
 //!   locking    FOR UPDATE and its kin
+//!   table_brackets  brackets around tables
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
+//!   refused    forms that MySQL does not have
 //!   reserved   words that are no names
 //!   function_words  words that are functions in front of a parenthesis only
 //!   default_text  a query as the default sql_mode would have it written
 //!   special_calls  calls and operators with a grammar of their own
+//!   select_into  where the result of a query goes
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
 //!   statement  which statement it is; the rest one file per family
@@ -38,6 +41,7 @@ mod footprint;
 mod foreign_key;
 mod from_first;
 mod function_words;
+mod handler;
 mod items;
 mod joins;
 mod literal_rows;
@@ -47,13 +51,16 @@ mod locking;
 mod modes_tests;
 #[cfg(test)]
 mod parse_tests;
+mod refused;
 mod reserved;
 mod scan;
+mod select_into;
 mod session;
 mod show;
 mod source;
 mod special_calls;
 mod statement;
+mod table_brackets;
 mod transaction;
 
 pub(crate) use column::{hex_bytes, number};

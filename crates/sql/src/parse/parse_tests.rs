@@ -508,11 +508,19 @@ fn select_into_variables() {
             other => panic!("{sql}: {other:?}"),
         }
     }
-    assert_eq!(
-        error("SELECT a FROM t INTO OUTFILE '/tmp/x'").1,
-        SqlError::unsupported("SELECT .. INTO OUTFILE").message
-    );
-    assert_eq!(error("SELECT a INTO DUMPFILE '/tmp/x' FROM t").0, 1235);
+    match parse(
+        "SELECT a INTO OUTFILE '/x' FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' LINES STARTING BY '>' FROM t",
+    ) {
+        Ok(Statement::SelectIntoFile { file, .. }) => {
+            let format = file.format.expect("OUTFILE has a format");
+            assert_eq!((file.path.as_str(), format.fields_terminated_by.as_str()), ("/x", ","));
+            assert!(format.optionally_enclosed && format.fields_enclosed_by == Some('"'));
+            assert_eq!((format.lines_starting_by.as_str(), format.lines_terminated_by.as_str()), (">", "\n"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(error("SELECT a INTO OUTFILE '/x' FIELDS FROM t").0, 1064);
+    assert_eq!(error("SELECT a INTO OUTFILE '/x' FIELDS ENCLOSED BY 'ab' FROM t").0, 1083);
     assert_eq!(error("SELECT a INTO x FROM t").0, 1327);
     assert_eq!(error("SELECT a FROM t INTO @@x").0, 1064);
     assert_eq!(error("SELECT a FROM t INTO").0, 1064);

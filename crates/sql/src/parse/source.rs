@@ -3,9 +3,10 @@
 use super::{
     dialect::{AND_SIGN, MusterDialect, OR_SIGN},
     literal_rows::literal_rows,
+    select_into::IntoClause,
 };
 use crate::InsertRows;
-use muster_types::{ErrorCode, Result, SqlError, SqlModes};
+use muster_types::{Result, SqlError, SqlModes};
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace, Word},
@@ -27,8 +28,8 @@ pub(crate) struct SourceText<'a> {
     pub ends: Vec<usize>,
     /// Number of `?`.
     pub parameters: usize,
-    /// The user variables of `SELECT .. INTO @a, @b`, whose clause is blanked: it may stand in three places.
-    pub into: Option<Vec<String>>,
+    /// The clause of `SELECT .. INTO`, which is blanked: it may stand in three places.
+    pub into: Option<IntoClause>,
     /// The rows of literals of an INSERT, for which [`LITERAL_ROWS`] stands among the tokens. Taken by who reads them.
     pub literal_rows: Cell<Option<InsertRows>>,
 }
@@ -65,14 +66,15 @@ impl<'a> SourceText<'a> {
         }
         source.join_user_variables();
         super::digit_names::separate(&mut source);
+        super::refused::check(&source)?;
         super::function_words::quote_spaced(&mut source, modes);
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;
         super::from_first::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
-        source.replace_commas_in_from();
+        super::table_brackets::rewrite(&mut source);
         super::joins::group(&mut source);
-        source.take_into()?;
+        super::select_into::take(&mut source)?;
         Ok(source)
     }
 
@@ -174,52 +176,6 @@ impl<'a> SourceText<'a> {
         }
     }
 
-    /// `FROM (t1, t2) LEFT JOIN t3`: the commas inside become CROSS JOIN, which means the same. Not with a RIGHT JOIN
-    /// beside them, which binds tighter than the comma but not than CROSS JOIN.
-    fn replace_commas_in_from(&mut self) {
-        let significant = self.significant();
-        let mut commas: Vec<usize> = Vec::new();
-        for (n, &at) in significant.iter().enumerate() {
-            let before = |k: usize| n.checked_sub(k).map_or(Keyword::NoKeyword, |n| self.keyword(significant[n]));
-            // Not the index names of `USE INDEX FOR JOIN (a, b)`.
-            let opens = self.tokens[at].token == Token::LParen
-                && matches!(before(1), Keyword::FROM | Keyword::JOIN | Keyword::STRAIGHT_JOIN)
-                && before(2) != Keyword::FOR;
-            if !opens {
-                continue;
-            }
-            let (mut depth, mut found, mut right) = (0usize, Vec::new(), false);
-            for (k, &i) in significant[n..].iter().enumerate() {
-                match &self.tokens[i].token {
-                    Token::LParen => depth += 1,
-                    Token::RParen => {
-                        depth -= 1;
-                        if depth == 0 {
-                            break;
-                        }
-                    }
-                    Token::Comma if depth == 1 => found.push(i),
-                    Token::Word(w)
-                        if k == 1 && matches!(w.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES) =>
-                    {
-                        right = true;
-                    }
-                    Token::Word(w) if depth == 1 && w.keyword == Keyword::RIGHT => right = true,
-                    _ => {}
-                }
-            }
-            if !right {
-                commas.extend(found);
-            }
-        }
-        commas.sort_unstable();
-        commas.dedup();
-        for at in commas.into_iter().rev() {
-            self.tokens[at].token = Token::make_keyword("CROSS");
-            self.insert(at + 1, Token::make_keyword("JOIN"));
-        }
-    }
-
     /// Puts a token that the text has not behind another one, whose place it is given.
     pub fn insert(&mut self, at: usize, token: Token) {
         let span = self.tokens[at - 1].span;
@@ -228,67 +184,9 @@ impl<'a> SourceText<'a> {
         self.ends.insert(at, self.ends[at - 1]);
     }
 
-    /// Takes the INTO clause out of a query. Errors: 1235 for files, 1327 for the variables of stored programs. An INTO
-    /// in front of UNION is left in its place, and so refused.
-    fn take_into(&mut self) -> Result<()> {
-        let significant = self.significant();
-        let is_query = significant.first().is_some_and(|i| {
-            self.tokens[*i].token == Token::LParen || matches!(self.keyword(*i), Keyword::SELECT | Keyword::WITH)
-        });
-        let mut depth = 0usize;
-        let mut outside = significant.iter().enumerate().filter(|(_, i)| {
-            match self.tokens[**i].token {
-                Token::LParen => depth += 1,
-                Token::RParen => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0
-        });
-        let Some((first, _)) = outside.find(|(_, i)| is_query && self.keyword(**i) == Keyword::INTO) else {
-            return Ok(());
-        };
-        if outside.any(|(_, i)| matches!(self.keyword(*i), Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT)) {
-            return Ok(());
-        }
-        let (mut variables, mut next) = (Vec::new(), first + 1);
-        loop {
-            let (name, after) = self.select_into_variable(&significant, next)?;
-            variables.push(name);
-            next = after + 1;
-            if significant.get(after).is_none_or(|i| self.tokens[*i].token != Token::Comma) {
-                next = after;
-                break;
-            }
-        }
-        for i in &significant[first..next] {
-            self.tokens[*i].token = Token::Whitespace(Whitespace::Space);
-        }
-        self.into = Some(variables);
-        Ok(())
-    }
-
-    /// The variable whose tokens begin at `significant[n]`, in lower case, and where they end.
-    fn select_into_variable(&self, significant: &[usize], n: usize) -> Result<(String, usize)> {
-        let token = |n: usize| significant.get(n).map(|i| &self.tokens[*i].token);
-        let error = |n: usize| self.error_at(significant.get(n).map_or(self.text.len(), |i| self.starts[*i]));
-        let quoted = |n: usize| match token(n) {
-            Some(Token::SingleQuotedString(s) | Token::DoubleQuotedString(s)) => Ok((s.to_lowercase(), n + 1)),
-            Some(Token::Word(w)) => Ok((w.value.to_lowercase(), n + 1)),
-            _ => Err(error(n)),
-        };
-        match token(n) {
-            Some(Token::AtSign) => quoted(n + 1),
-            Some(Token::Word(Word { value, quote_style: None, .. })) => match value.strip_prefix('@') {
-                Some("") => quoted(n + 1),
-                Some(name) if !name.starts_with('@') => Ok((name.to_lowercase(), n + 1)),
-                Some(_) => Err(error(n)),
-                None if ["OUTFILE", "DUMPFILE"].iter().any(|w| value.eq_ignore_ascii_case(w)) => {
-                    Err(SqlError::unsupported(format!("SELECT .. INTO {}", value.to_ascii_uppercase())))
-                }
-                None => Err(SqlError::new(ErrorCode::SpUndeclaredVar, format!("Undeclared variable: {value}"))),
-            },
-            _ => Err(error(n)),
-        }
+    /// Returns true if an expression of the statement may assign to a user variable.
+    pub fn assigns_variables(&self) -> bool {
+        self.tokens.iter().any(|token| token.token == Token::Assignment)
     }
 
     /// Positions of the tokens that are neither space nor comment.

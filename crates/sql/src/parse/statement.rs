@@ -1,6 +1,12 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
-use super::{account, cursor::Cursor, ddl, dml, load, session, show, transaction};
+use super::{
+    account,
+    cursor::Cursor,
+    ddl, dml, handler, load,
+    select_into::{IntoClause, IntoTarget},
+    session, show, transaction,
+};
 use crate::{Analyze, Explain, ExplainFormat, HistogramChange, Statement, TableName};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{keywords::Keyword, tokenizer::Token};
@@ -48,6 +54,7 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Do(c.list(|c| c.expression())?))
         }
+        "HANDLER" => handler::handler(c),
         "KILL" => {
             c.advance();
             let query_only = c.accept_any(&["QUERY", "CONNECTION"]) == Some("QUERY");
@@ -66,10 +73,8 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Shutdown)
         }
-        "CALL" | "HANDLER" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE"
-        | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => {
-            Err(SqlError::unsupported(first))
-        }
+        "CALL" | "XA" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG"
+        | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" => Err(SqlError::unsupported(first)),
         _ => Err(c.error()),
     }
 }
@@ -109,8 +114,13 @@ fn with(c: &mut Cursor) -> Result<Statement> {
 
 fn query(c: &mut Cursor) -> Result<Statement> {
     let query = Box::new(c.query()?);
-    Ok(match &c.source.into {
-        Some(variables) => Statement::SelectInto { query, variables: variables.clone() },
+    Ok(match c.source.into.clone() {
+        Some(IntoClause { target: IntoTarget::Variables(variables), precedes_lock }) => {
+            Statement::SelectInto { query, variables, precedes_lock }
+        }
+        Some(IntoClause { target: IntoTarget::File(file), precedes_lock }) => {
+            Statement::SelectIntoFile { query, file: Box::new(file), precedes_lock }
+        }
         None => Statement::Query(query),
     })
 }

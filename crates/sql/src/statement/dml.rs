@@ -13,6 +13,8 @@ pub(crate) struct Written {
     pub items: Vec<((u64, u64), Vec<String>)>,
     /// Number of `?`.
     pub parameters: usize,
+    /// True if the statement assigns to user variables within expressions.
+    pub assigns: bool,
 }
 
 /// `INSERT` and `REPLACE`.

@@ -5,6 +5,7 @@ mod alter;
 mod ddl;
 mod deprecated;
 mod dml;
+mod handler;
 mod query;
 mod session;
 mod show;
@@ -15,6 +16,7 @@ pub use alter::*;
 pub use ddl::*;
 pub use deprecated::*;
 pub use dml::*;
+pub use handler::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
@@ -29,6 +31,14 @@ pub enum Statement {
         query: Box<Query>,
         /// Names of user variables.
         variables: Vec<String>,
+        /// True if the clause stands in front of a locking clause, which is deprecated.
+        precedes_lock: bool,
+    },
+    /// `SELECT .. INTO OUTFILE`, `SELECT .. INTO DUMPFILE`.
+    SelectIntoFile {
+        query: Box<Query>,
+        file: Box<OutFile>,
+        precedes_lock: bool,
     },
     Insert(Box<Insert>),
     Update(Box<Update>),
@@ -94,6 +104,7 @@ pub enum Statement {
     Show(Show),
     Use(String),
     Do(Vec<ScalarExpr>),
+    Handler(Handler),
     Kill {
         query_only: bool,
         id: ScalarExpr,
@@ -194,7 +205,9 @@ pub struct Explain {
 pub fn count_parameters(statement: &Statement) -> usize {
     let most = |exprs: &mut dyn Iterator<Item = &ScalarExpr>| exprs.map(ScalarExpr::parameters).max().unwrap_or(0);
     match statement {
-        Statement::Query(query) | Statement::SelectInto { query, .. } => query.parameters(),
+        Statement::Query(query) | Statement::SelectInto { query, .. } | Statement::SelectIntoFile { query, .. } => {
+            query.parameters()
+        }
         Statement::Insert(insert) => insert.parameters(),
         Statement::Update(update) => update.parameters(),
         Statement::Delete(delete) => delete.parameters(),

@@ -13,6 +13,8 @@ pub struct Query {
     pub(crate) items: Vec<((u64, u64), Vec<String>)>,
     /// Number of `?` in the whole statement.
     pub(crate) parameters: usize,
+    /// True if the statement assigns to user variables within expressions.
+    pub(crate) assigns: bool,
 }
 
 impl Query {
@@ -68,6 +70,7 @@ pub(crate) fn locking_of(query: &ast::Query) -> Vec<Locking> {
             Some(ast::NonBlock::Nowait) => Blocked::Fails,
             Some(ast::NonBlock::SkipLocked) => Blocked::Skips,
         },
+        inner: false,
     };
     query.locks.iter().map(clause).collect()
 }
@@ -87,6 +90,8 @@ pub struct Locking {
     /// The table or alias whose rows are locked; `None`: all tables of the query.
     pub table: Option<String>,
     pub blocked: Blocked,
+    /// True for the clause of a subquery, a derived table or a view.
+    pub inner: bool,
 }
 
 /// The way in which a locking read treats rows that others have locked.
@@ -115,11 +120,48 @@ pub struct ScalarExpr {
     /// As written.
     pub text: String,
     pub(crate) parameters: usize,
+    /// True if the statement assigns to user variables within expressions.
+    pub(crate) assigns: bool,
 }
 
 impl ScalarExpr {
     /// Number of `?` placeholders.
     pub fn parameters(&self) -> usize {
         self.parameters
+    }
+}
+
+/// A file of the server that a result is written to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutFile {
+    pub path: String,
+    pub charset: Option<String>,
+    /// `None`: DUMPFILE, the bytes of one row.
+    pub format: Option<OutFileFormat>,
+}
+
+/// How rows are written to a file (MySQL manual 15.2.13.1): what LOAD DATA reads with the same clauses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutFileFormat {
+    pub fields_terminated_by: String,
+    pub fields_enclosed_by: Option<char>,
+    /// Only texts are enclosed.
+    pub optionally_enclosed: bool,
+    /// `None`: `ESCAPED BY ''`.
+    pub fields_escaped_by: Option<char>,
+    pub lines_starting_by: String,
+    pub lines_terminated_by: String,
+}
+
+impl Default for OutFileFormat {
+    fn default() -> OutFileFormat {
+        OutFileFormat {
+            fields_terminated_by: "\t".into(),
+            fields_enclosed_by: None,
+            optionally_enclosed: false,
+            fields_escaped_by: Some('\\'),
+            lines_starting_by: String::new(),
+            lines_terminated_by: "\n".into(),
+        }
     }
 }

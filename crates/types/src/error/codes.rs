@@ -58,6 +58,7 @@ codes! {
     WrongAutoKey = 1075, "42000";
     FileExists = 1086, "HY000";
     FileNotFound = 29, "HY000";
+    CantCreateFile = 1, "HY000";
     CantDropFieldOrKey = 1091, "42000";
     UpdateTableUsed = 1093, "HY000";
     NoSuchThread = 1094, "HY000";
@@ -117,6 +118,12 @@ codes! {
     WrongValueForVar = 1231, "42000";
     WrongTypeForVar = 1232, "42000";
     NotSupported = 1235, "42000";
+    CantUseOptionHere = 1234, "42000";
+    TableNameNotAllowedHere = 1250, "42000";
+    DuplicateTableLock = 3569, "HY000";
+    TableValueConstructorWithoutColumns = 3942, "HY000";
+    MisplacedInto = 3954, "HY000";
+    DeprecatedInnerInto = 3962, "HY000";
     IncorrectGlobalLocalVar = 1238, "HY000";
     WrongUsage = 1221, "HY000";
     WrongNumberOfColumnsInSelect = 1222, "21000";

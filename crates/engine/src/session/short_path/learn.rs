@@ -150,7 +150,7 @@ impl SessionState {
         let values = self.values_at(&rules, &context.clock)?;
         let general = Bound { rel: with_values(bound.rel.clone(), &values), ..bound.clone() };
         let general = query::optimize(context, general, tables.clone()).ok()?;
-        let shared = Locking { exclusive: false, table: None, blocked: Blocked::Waits };
+        let shared = Locking { exclusive: false, table: None, blocked: Blocked::Waits, inner: false };
         let way = match context.locks_gaps() {
             true => nested_way(query.clone(), &general.plan, Some(shared), tables),
             false => None,

@@ -238,7 +238,7 @@ impl Reader {
             }
             // Without FROM.
             Rel::Values { columns, rows } => (columns.is_empty() && rows.len() == 1).then_some(()),
-            Rel::Union { .. } | Rel::Window { .. } => None,
+            Rel::Union { .. } | Rel::Window { .. } | Rel::Lateral { .. } => None,
         }
     }
 

@@ -42,7 +42,7 @@ pub use row_by_row::SWITCHES_OFF;
 pub use strategy::reads_prefixes;
 
 use super::{StatementContext, query::Planned};
-use muster_algebra::{Plan, PlanOp, Scan};
+use muster_algebra::{Expr, Plan, PlanOp, Scan};
 use muster_sql::{Blocked, Isolation, Locking};
 use muster_storage::{LockMode, Waits};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -92,7 +92,7 @@ impl StatementContext {
             of,
             skip_locked: matches!(clause.blocked, Blocked::Skips),
             whole_tables: true,
-            subplans: self.reads_lock(),
+            subplans: self.reads_lock() || clause.inner,
         });
         let locks: Vec<RowLocks<'_>> = locks.collect();
         match Strategy::choose(&planned.plan, &locks, self.locks_gaps())? {
@@ -129,7 +129,12 @@ impl StatementContext {
 fn check_names(plan: &Plan, clauses: &[Locking], meant: &dyn Fn(&Option<String>, &Scan) -> bool) -> Result<()> {
     let mut scans = Vec::new();
     add_scans(plan, &mut scans);
-    for Locking { table, .. } in clauses {
+    // Subqueries that run by themselves would read what they should leave out.
+    let skips = |clause: &&Locking| clause.inner && clause.blocked == Blocked::Skips;
+    if clauses.iter().filter(skips).any(|clause| !scans.iter().any(|(scan, _)| meant(&clause.table, scan))) {
+        return Err(SqlError::unsupported("SKIP LOCKED in a subquery that runs by itself"));
+    }
+    for Locking { table, .. } in clauses.iter().filter(|clause| !clause.inner) {
         if let Some(name) = table.as_ref().filter(|_| !scans.iter().any(|(scan, _)| meant(table, scan))) {
             let message = format!("Unresolved table name `{name}` in locking clause.");
             return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));
@@ -146,4 +151,24 @@ fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
         _ => {}
     }
     plan.inputs().into_iter().for_each(|input| add_scans(input, scans));
+}
+
+/// The tables that the subqueries of a plan read which run by themselves, those of their subqueries included, with true
+/// for those that a join looks up.
+fn scans_of_subplans(plan: &Plan) -> Vec<(&Scan, bool)> {
+    let mut scans = Vec::new();
+    add_scans_of_subplans(plan, &mut scans);
+    scans
+}
+
+fn add_scans_of_subplans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
+    for expr in plan.exprs() {
+        expr.visit(&mut |expr| {
+            if let Expr::Subplan(subplan) = expr {
+                add_scans(&subplan.plan, scans);
+                add_scans_of_subplans(&subplan.plan, scans);
+            }
+        });
+    }
+    plan.inputs().into_iter().for_each(|input| add_scans_of_subplans(input, scans));
 }

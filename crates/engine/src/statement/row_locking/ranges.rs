@@ -2,12 +2,12 @@
 //! rows that are locked. Statements that change rows use it too; where the rows are too many to lock, it leaves them to
 //! the change.
 
-use super::{RowLocks, add_scans};
+use super::{RowLocks, add_scans, scans_of_subplans};
 use crate::{
     metadata_locks::TableUse,
     statement::{StatementContext, StatementTables, query::Planned},
 };
-use muster_algebra::{Expr, Plan, Scan};
+use muster_algebra::{Plan, Scan};
 use muster_exec::TableSource;
 use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Transaction};
 use muster_types::{KeyRange, Result, Value};
@@ -52,32 +52,23 @@ impl StatementContext {
     }
 
     /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they
-    /// run, so such a table is locked as a whole.
+    /// run, so all of such a table is locked.
     pub(super) fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
-        let mut subplans = Vec::new();
-        for expr in plan.exprs() {
-            expr.visit(&mut |expr| {
-                if let Expr::Subplan(subplan) = expr {
-                    subplans.push(&*subplan.plan);
-                }
-            });
-        }
-        for subplan in subplans {
-            let mut scans = Vec::new();
-            add_scans(subplan, &mut scans);
-            for (scan, is_lookup) in
-                scans.into_iter().filter(|(scan, _)| !scan.table.id.is_virtual() && (locks.of)(scan))
-            {
-                let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
-                let table = planned.tables.storage(scan.table.id)?;
-                let has_room = !is_lookup && (!is_whole || self.has_room_for(locks, table.row_count()));
-                if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
-                    self.lock_instead(scan, locks)?;
-                }
+        for (scan, is_lookup) in scans_of_subplans(plan) {
+            if !locks.is_of(scan) {
+                continue;
             }
-            self.lock_subplans(planned, subplan, locks)?;
+            let ranges = if is_lookup { vec![KeyRange::all()] } else { scan.ranges.clone() };
+            let is_whole = ranges.contains(&KeyRange::all());
+            let table = planned.tables.storage(scan.table.id)?;
+            // Nobody writes a table that is locked as a whole; FOR UPDATE wants its rows.
+            let by_rows = !is_lookup || locks.mode == LockMode::Exclusive;
+            let has_room = by_rows && (!is_whole || self.has_room_for(locks, table.row_count()));
+            if !has_room || !self.lock_ranges(scan, ranges, &planned.tables, locks)? {
+                self.lock_instead(scan, locks)?;
+            }
         }
-        plan.inputs().into_iter().try_for_each(|input| self.lock_subplans(planned, input, locks))
+        Ok(())
     }
 
     /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction

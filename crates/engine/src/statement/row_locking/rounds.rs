@@ -16,7 +16,7 @@
 //! does not change any more, so later rounds seldom wait. If rows come faster than they are locked, the rounds from the
 //! fourth one on lock the gaps too.
 
-use super::{RowLocks, add_scans, matching::Conditions};
+use super::{RowLocks, add_scans, matching::Conditions, scans_of_subplans};
 use crate::statement::{StatementContext, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan};
 use muster_exec::TableSource;
@@ -69,6 +69,13 @@ impl StatementContext {
         for (scan, is_lookup) in scans {
             if !is_lookup && locks.is_of(scan) {
                 is_settled &= self.lock_entries(round, planned, scan, scan.ranges.clone(), locks, &mut all_rows)?;
+            }
+        }
+        for (scan, is_lookup) in scans_of_subplans(&planned.plan) {
+            if locks.subplans && locks.is_of(scan) {
+                // Which keys a subquery looks up is known only when it runs.
+                let ranges = if is_lookup { vec![KeyRange::all()] } else { scan.ranges.clone() };
+                is_settled &= self.lock_entries(round, planned, scan, ranges, locks, &mut all_rows)?;
             }
         }
         // The rows before a lookup are read with the view: the keys are those that the statement will look up if this

@@ -56,7 +56,7 @@ impl Answer {
                     let at = self.outputs.first().map_or(0, |o| o.0);
                     self.scalar = value_at(batch.column(at).as_ref(), row)?;
                 }
-                SubqueryKind::Exists { .. } => {}
+                SubqueryKind::Exists { .. } | SubqueryKind::Rows => {}
                 SubqueryKind::In { .. } => grown += self.add_member(batch, row)?,
                 SubqueryKind::Compare { op, quantifier, .. } => {
                     if is_membership(*op, *quantifier) {
@@ -101,7 +101,7 @@ impl Answer {
     /// The expression's value for a row of the input; `left`: its left side.
     pub fn of_row(&self, left: &[ArrayRef], row: usize) -> Result<Value> {
         Ok(match &self.kind {
-            SubqueryKind::Scalar => self.scalar.clone(),
+            SubqueryKind::Scalar | SubqueryKind::Rows => self.scalar.clone(),
             SubqueryKind::Exists { negated } => Value::Bool((self.rows > 0) != *negated),
             SubqueryKind::In { negated, .. } => negate_if(*negated, self.contains(left, row)?),
             SubqueryKind::Compare { op, quantifier, .. } if is_membership(*op, *quantifier) => {

@@ -11,8 +11,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     let order = plan.order.as_slice();
     match &plan.op {
         PlanOp::Scan(scan) => check_scan(scan, order),
-        PlanOp::Filter { input, .. } | PlanOp::Limit { input, .. } => {
-            check_prefix(order, &input.order, "a filter or a limit")
+        PlanOp::Filter { input, .. } | PlanOp::Limit { input, .. } | PlanOp::Lateral { input, .. } => {
+            check_prefix(order, &input.order, "a filter, a limit or a dependent join")
         }
         PlanOp::Project { input, exprs } => {
             check_prefix(order, &input.order, "a projection")?;

@@ -54,6 +54,7 @@ fn most_rows(plan: &Plan) -> f64 {
         PlanOp::HashAggregate { input, .. }
         | PlanOp::FinalAggregate { input, .. }
         | PlanOp::StreamAggregate { input, .. } => of(input),
+        PlanOp::Lateral { .. } => f64::INFINITY,
         PlanOp::UnionAll { inputs, .. } => inputs.iter().map(of).sum(),
         PlanOp::HashJoin { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti, left, .. }
         | PlanOp::MergeJoin { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti, left, .. }

@@ -75,7 +75,7 @@ fn unnest(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
         }
         Rel::Join { kind: JoinKind::Left, left, right, on, straight } => {
             let Some((pairs, on_key)) = outer_join::pairs(&left, &right, &on, context) else {
-                return Ok(Rel::Join { kind: JoinKind::Left, left, right, on, straight });
+                return Ok(outer_join::dependent(*left, *right, on, straight));
             };
             let right = Box::new(match pairs {
                 Rel::Filter { input, predicates } => unnest_filter(*input, predicates, context),

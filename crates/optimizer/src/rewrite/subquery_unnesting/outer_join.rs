@@ -16,7 +16,7 @@ use crate::properties::{not_null_columns, unique_keys};
 use crate::rewrite::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
+use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, Subquery, SubqueryKind};
 
 /// The pairs of rows and what joins them to the left rows. `None` when no condition needs it, or nothing tells one left
 /// row from another.
@@ -42,6 +42,25 @@ pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut RewriteContext<
     let (left, right) = (Box::new(again.rel), Box::new(right.clone()));
     let join = Rel::Join { kind: JoinKind::Inner, left, right, on: plain, straight: false };
     Some((filtered(join, checked), key.iter().map(same).collect()))
+}
+
+/// A left join as it is, or, if a subquery in its condition looks at both sides, a dependent join: for each left row
+/// the right ones that meet the condition.
+pub fn dependent(left: Rel, right: Rel, on: Vec<Expr>, straight: bool) -> Rel {
+    let (of_left, of_right) = (scope::output_set(&left), scope::output_set(&right));
+    let looks_at_both = |e: &Expr| {
+        let mentioned = scope::expr_columns(e);
+        e.has_subquery() && !mentioned.is_disjoint(&of_left) && !mentioned.is_disjoint(&of_right)
+    };
+    if !on.iter().any(looks_at_both) {
+        return Rel::Join { kind: JoinKind::Left, left: Box::new(left), right: Box::new(right), on, straight };
+    }
+    let outputs = right.output();
+    let rel = filtered(right, on);
+    let outer = scope::free_columns(&rel).into_iter().collect();
+    let rows = Subquery { kind: SubqueryKind::Rows, rel: Box::new(rel), outputs, outer };
+    let rows = Box::new(Expr::Subquery(Box::new(rows)));
+    Rel::Lateral { input: Box::new(left), rows, keeps: true }
 }
 
 /// Returns true if a copy has the same rows.

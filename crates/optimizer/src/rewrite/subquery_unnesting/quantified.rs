@@ -12,7 +12,7 @@ use muster_algebra::{CompareOp, Expr, JoinKind, Quantifier, Rel, Subquery, Subqu
 pub fn as_join(rel: &Rel, q: &Subquery, context: &mut RewriteContext<'_>) -> Option<(JoinKind, Rel, Vec<Expr>)> {
     let outer: ColSet = scope::free_columns(&q.rel).intersection(&scope::output_set(rel)).copied().collect();
     match &q.kind {
-        SubqueryKind::Scalar => None,
+        SubqueryKind::Scalar | SubqueryKind::Rows => None,
         SubqueryKind::Exists { negated } => {
             if outer.is_empty() {
                 return None;

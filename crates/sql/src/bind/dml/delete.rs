@@ -13,7 +13,7 @@ pub fn bind_delete(delete: &Delete, env: &BindEnv) -> Result<BoundDelete> {
     let mut binder = Binder::new(env);
     binder.changes_strictly = !delete.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
-    let mut names = Names::of_statement(database.as_deref(), &delete.written.items);
+    let mut names = Names::of_statement(database.as_deref(), &delete.written.items).assigning(delete.written.assigns);
     if let Some(with) = &delete.with {
         add_ctes(with, &mut names)?;
     }

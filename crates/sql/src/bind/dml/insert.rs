@@ -45,7 +45,7 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let mut binder = Binder::new(env);
     binder.changes_strictly = !insert.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
-    let names = Names::of_statement(database.as_deref(), &insert.written.items);
+    let names = Names::of_statement(database.as_deref(), &insert.written.items).assigning(insert.written.assigns);
     let (mut row, given) = binder.destination(insert, &names)?;
     row.target.rules = binder.row_rules(&row.target.table, &row.target.columns)?;
     let mut subqueries = Subqueries::default();
@@ -225,7 +225,7 @@ impl Binder<'_> {
         names: &Names,
         subqueries: &mut Subqueries,
     ) -> Result<NewRows> {
-        let scope = Scope { from: &row.from, parent: None };
+        let scope = Scope::of(&row.from);
         let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
         let mut values = Vec::with_capacity(rows.values.len());
         for (i, value) in rows.values.iter().enumerate() {
@@ -258,7 +258,7 @@ impl Binder<'_> {
     /// The query whose rows are inserted, its columns as columns of these types take them. Error 1136 for another
     /// number of columns.
     fn source_query(&mut self, query: &Query, given: &[SqlType], database: Option<&str>) -> Result<BoundQuery> {
-        let names = Names::of_statement(database, &query.items);
+        let names = Names::of_statement(database, &query.items).assigning(query.assigns);
         self.wants_from = is_single_block(&query.ast);
         let bound = self.query(&query.ast, &names, true)?;
         if bound.outputs.len() != given.len() {
@@ -325,7 +325,7 @@ impl Binder<'_> {
         let mut computed = old.computed.clone();
         computed.extend(row.computed.clone());
         self.inserted_row = Some(row.from.clone());
-        let scope = Scope { from: &from, parent: None };
+        let scope = Scope::of(&from);
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for assignment in &insert.on_duplicate {
             let parts: Vec<&str> = assignment.column.iter().map(String::as_str).collect();

@@ -125,6 +125,8 @@ impl Surroundings {
             columns: self.columns.clone(),
             tables: Vec::new(),
             stars: Vec::new(),
+            generated_names: Vec::new(),
+            uses_variables: false,
             aggregated: false,
             first_table_again: false,
             warnings: Vec::new(),

@@ -94,7 +94,7 @@ pub fn type_of_expression(table: &Arc<TableDef>, text: &str, env: &BindEnv) -> R
         added.map(|(name, ty, nullable)| binder.columns.add_computed(name, ty, nullable)).collect();
     let row = RowNames::new(&mut binder, table, &columns)?;
     let names = Names::of_statement(Some(&table.database), &[]);
-    let scope = Scope { from: &row.joined.from, parent: None };
+    let scope = Scope::of(&row.joined.from);
     let parsed = parse_expression(text)?;
     Ok(binder.expression(&parsed.ast, &scope, &names, Clause::FieldList)?.ty)
 }
@@ -150,7 +150,7 @@ impl Binder<'_> {
         }
         for check in table.checks.iter().filter(|check| check.enforced) {
             let parsed = parse_expression(&check.expr)?;
-            let scope = Scope { from: &row.joined.from, parent: None };
+            let scope = Scope::of(&row.joined.from);
             let item = self.expression(&parsed.ast, &scope, &names, Clause::FieldList)?;
             let condition = row.stored(self.condition(item));
             rules.checks.push(RowCheck { name: check.name.clone(), condition });
@@ -163,7 +163,7 @@ impl Binder<'_> {
     /// The value of an expression for a column of a type.
     fn rule_value(&mut self, text: &str, ty: SqlType, row: &RowNames, names: &Names) -> Result<Expr> {
         let parsed: ScalarExpr = parse_expression(text)?;
-        let scope = Scope { from: &row.joined.from, parent: None };
+        let scope = Scope::of(&row.joined.from);
         Ok(match self.new_value(&InsertValue::Expr(Box::new(parsed)), ty, &scope, names)? {
             NewValue::Value(value) => {
                 let ty = value_type_of(&value, self);

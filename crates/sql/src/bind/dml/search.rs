@@ -45,7 +45,7 @@ impl Binder<'_> {
         limit: Option<&ScalarExpr>,
         names: &Names,
     ) -> Result<Clauses> {
-        let scope = Scope { from: &joined.from, parent: None };
+        let scope = Scope::of(&joined.from);
         let mut clauses = Clauses::default();
         if let Some(condition) = condition {
             let item = self.expression(&condition.ast, &scope, names, Clause::Where)?;

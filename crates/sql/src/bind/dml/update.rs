@@ -22,7 +22,7 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     let mut binder = Binder::new(env);
     binder.changes_strictly = !update.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
-    let mut names = Names::of_statement(database.as_deref(), &update.written.items);
+    let mut names = Names::of_statement(database.as_deref(), &update.written.items).assigning(update.written.assigns);
     if let Some(with) = &update.with {
         add_ctes(with, &mut names)?;
     }
@@ -79,7 +79,7 @@ impl Binder<'_> {
         let position = targets[target].columns.iter().position(|c| *c == stored);
         let Some(position) = position else { return Err(not_updatable_column(column)) };
         let ty = targets[target].table.columns[position].ty;
-        let scope = Scope { from: &joined.from, parent: None };
+        let scope = Scope::of(&joined.from);
         let value = self.new_value(value, ty, &scope, names)?;
         let table = &targets[target].table;
         if table.columns[position].generated.is_some() && value != NewValue::Default {

@@ -2,7 +2,11 @@
 
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
-    bind::{binder::Binder, order, scope::Clause},
+    bind::{
+        binder::{Aggregates, Binder},
+        order,
+        scope::Clause,
+    },
     typing::{
         Item, aggregate,
         arithmetic::{ArithmeticRules, KEPT_DIGITS, more_decimals, quotient_scale, widened},
@@ -14,6 +18,7 @@ use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, T
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
 };
+use std::cell::RefCell;
 
 /// Longest result of GROUP_CONCAT that is a VARCHAR or a VARBINARY, in characters.
 const VARCHAR_MAX: u64 = 512;
@@ -70,14 +75,46 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
     )
 }
 
+fn invalid_use() -> SqlError {
+    SqlError::new(ErrorCode::InvalidGroupFuncUse, "Invalid use of group function")
+}
+
+/// The query that an aggregate function belongs to, which is where its calls are kept: the innermost one whose columns
+/// it mentions. If that one takes no aggregate functions at the place of the call, it is the innermost one that does
+/// (MySQL: `Item_sum::check_sum_func`). `None`: it may stand nowhere, or in another function of the query it belongs
+/// to.
+fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCell<Aggregates>> {
+    let order = match &call.function {
+        AggregateFunction::GroupConcat { order, .. } => order.as_slice(),
+        _ => &[],
+    };
+    let mentioned = call.args.iter().chain(order.iter().map(|key| &key.expr)).flat_map(Expr::columns);
+    let nearest = mentioned.filter_map(|id| cx.scope.distance(id)).min();
+    let is_aggregated = |distance| cx.scope.outwards().nth(distance).is_some_and(|scope| scope.offered.is_aggregated);
+    if nearest.is_some_and(|distance| distance > 0 && is_aggregated(distance)) {
+        return None;
+    }
+    let around = cx.scope.outwards().skip(1).map(|scope| scope.offered.aggregates);
+    let places: Vec<_> = std::iter::once(cx.aggregates).chain(around).collect();
+    // A function without columns, and ANY_VALUE, which may give what it is given, belong to where they stand.
+    let is_own = nearest.is_none() || call.function == AggregateFunction::AnyValue && cx.aggregates.is_some();
+    match nearest.filter(|_| !is_own) {
+        Some(distance) => {
+            let inside = places.iter().take(distance).find_map(|place| *place);
+            places.get(distance).copied().flatten().or(inside)
+        }
+        None => places.into_iter().flatten().next(),
+    }
+}
+
 impl Binder<'_> {
     pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
         if name.starts_with("JSON") {
             return Err(SqlError::unsupported(name));
         }
         let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
-        if cx.in_aggregate || cx.aggregates.is_none() {
-            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, "Invalid use of group function"));
+        if cx.in_aggregate {
+            return Err(invalid_use());
         }
         let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         let star = matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
@@ -88,14 +125,14 @@ impl Binder<'_> {
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
         let (call, shown, decimals) = call?;
-        self.refuse_outer(name, &call, cx)?;
-        let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
-        let id = match aggregates.calls.iter().find(|(_, c)| *c == call) {
-            Some((id, _)) => *id,
+        let aggregates = place_of(&call, cx).ok_or_else(invalid_use)?;
+        let known = aggregates.borrow().calls.iter().find(|(_, c)| *c == call).map(|(id, _)| *id);
+        let id = match known {
+            Some(id) => id,
             None => {
                 let id = self.aggregate_column(function.to_string(), &call, decimals);
                 let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
-                aggregates.calls.push((id, call));
+                aggregates.borrow_mut().calls.push((id, call));
                 if !is_joined {
                     self.aggregated_columns.insert(id);
                 }
@@ -142,16 +179,6 @@ impl Binder<'_> {
             false if shown == SqlType::Year => self.no_operand(item),
             false => item,
         }
-    }
-
-    /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
-    fn refuse_outer(&self, name: &str, call: &AggregateCall, cx: &ExprContext) -> Result<()> {
-        let mentioned: Vec<_> = call.args.iter().flat_map(Expr::columns).collect();
-        let own = mentioned.iter().any(|id| cx.scope.from.columns.iter().any(|c| c.id == *id));
-        if !mentioned.is_empty() && !own {
-            return Err(SqlError::unsupported(format!("{name} of an outer query's column")));
-        }
-        Ok(())
     }
 
     /// The call, the type its result shows, and how many digits behind the point if that is a floating-point number.

@@ -6,10 +6,10 @@ use crate::{
     bind::{
         binder::Binder,
         declared::as_operand,
-        scope::Clause,
+        scope::{Clause, Names, Scope},
         select::{bare_name, find_alias},
     },
-    typing::{Derivation, Item},
+    typing::Item,
 };
 use muster_algebra::{ColId, Expr};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -37,8 +37,7 @@ impl Binder<'_> {
             }
             if let Some(first) = texts[0].strip_prefix('@') {
                 let name = [&[first], &texts[1..]].concat().join(".");
-                let value = self.env.session.user_variable(&name.to_ascii_lowercase());
-                return Ok(Item { derivation: Derivation::Implicit, ..self.given(value) });
+                return Ok(self.user_variable(&name, cx));
             }
             // `0b01`: the tokenizer takes it for a word.
             if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| is_bits(d) && texts.len() == 1) {
@@ -55,6 +54,7 @@ impl Binder<'_> {
             ("session" | "local", [_, ..]) => (Some(VariableScope::Session), rest.join(".")),
             _ => (None, [&[first], rest].concat().join(".")),
         };
+        self.uses_variables = true;
         let value = self.env.session.system_variable(scope, &name.to_ascii_lowercase())?;
         let mut item = self.system_text(value);
         if let (Some(Value::Bool(b)), SqlType::Bool) = (item.as_literal(), item.ty) {
@@ -120,14 +120,59 @@ impl Binder<'_> {
         self.outer_column(parts, cx)
     }
 
+    /// A column of a query around, the nearest first, or an item of its select list.
     fn outer_column(&mut self, parts: &[&str], cx: &ExprContext) -> Result<Item> {
-        let found: Option<ColId> = match cx.scope.parent {
-            Some(parent) => parent.find(parts, cx.clause.name())?,
-            None => None,
+        for scope in cx.scope.outwards().skip(1) {
+            if let Some(id) = scope.from.find(parts, cx.clause.name())? {
+                return Ok(self.column_item(id));
+            }
+            if let [name] = parts
+                && let Some(item) = self.offered_alias(name, scope, cx)?
+            {
+                return Ok(item);
+            }
+        }
+        match parts {
+            // Without any table, not even one around, it is the table that is unknown.
+            [.., table, _] if cx.scope.from.relations.is_empty() && cx.scope.parent.is_none() => {
+                let message = format!("Unknown table '{table}' in {}", cx.clause.name());
+                Err(SqlError::new(ErrorCode::UnknownTable, message))
+            }
+            _ => Err(SqlError::unknown_column(parts.join("."), cx.clause.name())),
+        }
+    }
+
+    /// The item that is called so in the select list of a query around. Error 1247 for an item that holds an aggregate
+    /// function, or that stands behind the place of the subquery.
+    fn offered_alias(&mut self, name: &str, scope: &Scope, cx: &ExprContext) -> Result<Option<Item>> {
+        let illegal = |why: &str| {
+            let message = format!("Reference '{name}' not supported ({why})");
+            Err(SqlError::new(ErrorCode::IllegalReference, message))
         };
-        match found {
-            Some(id) => Ok(self.column_item(id)),
-            None => Err(SqlError::unknown_column(parts.join("."), cx.clause.name())),
+        let selected = scope.offered.selected;
+        let Some(i) = find_alias(name, selected, cx.clause)? else {
+            let is_it = |item: &ast::SelectItem| match item {
+                ast::SelectItem::ExprWithAlias { alias, .. } => alias.value.eq_ignore_ascii_case(name),
+                _ => false,
+            };
+            return match scope.offered.unbound.iter().any(is_it) {
+                true => illegal("forward reference in item list"),
+                false => Ok(None),
+            };
+        };
+        let item = &selected[i].item;
+        let is_aggregate = |id: &ColId| {
+            scope.offered.aggregates.is_some_and(|all| all.borrow().calls.iter().any(|(call, _)| call == id))
+        };
+        if item.expr.columns().iter().any(is_aggregate) {
+            return illegal("reference to group function");
+        }
+        match selected[i].ast {
+            Some(ast) if item.expr.has_subquery() => {
+                let names = Names { outer: scope.parent, ..cx.names.clone() };
+                self.expression(ast, scope, &names, Clause::FieldList).map(Some)
+            }
+            _ => Ok(Some(as_operand(item.clone()))),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Comparisons: both sides get one type.
 
-use super::{ExprContext, beside_number::beside_compared, compare_op, literal::bytes_as_number, not, row_parts};
+use super::{ExprContext, beside_number::beside_compared, compare_op, literal::bytes_as_number, rows::row_width};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
 };
-use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
+use muster_algebra::{CompareOp, Expr, Quantifier, ScalarFunction};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::deprecation,
@@ -29,26 +29,7 @@ impl Binder<'_> {
             let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
             return self.compare(op, l, r);
         }
-        // Of a row and a subquery the row says how many columns there are.
-        let width = match (row_parts(left), row_parts(right)) {
-            (Some(parts), _) => parts.len(),
-            (None, Some(parts)) if subquery(left).is_some() => parts.len(),
-            _ => l.unwrap_or(1),
-        };
-        let compared = self.compare_rows(op, &parts(left, width)?, &parts(right, width)?, cx)?;
-        if op != CompareOp::NullSafeEq || width == 1 {
-            return Ok(compared);
-        }
-        // A subquery without rows is no row of NULLs.
-        let mut args = vec![compared.expr];
-        for query in [left, right].into_iter().filter_map(subquery) {
-            args.push(self.exists(query, false, cx)?.expr);
-        }
-        Ok(if args.len() == 1 {
-            Item::bool(args.remove(0))
-        } else {
-            Item::bool(Expr::Logic { op: LogicOp::And, args })
-        })
+        self.row_comparison(op, left, right, cx)
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
@@ -242,75 +223,6 @@ impl Binder<'_> {
         Some(SqlError::new(ErrorCode::TruncatedWrongValue, message))
     }
 
-    /// `(a, b) < (c, d)` and so on, column by column.
-    fn compare_rows(&mut self, op: CompareOp, l: &[Part], r: &[Part], cx: &mut ExprContext) -> Result<Item> {
-        let (Some((l0, l_rest)), Some((r0, r_rest))) = (l.split_first(), r.split_first()) else {
-            return Err(operand_columns(1));
-        };
-        if l_rest.is_empty() {
-            return self.compare_parts(op, *l0, *r0, cx);
-        }
-        match op {
-            CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::NotEq => {
-                let mut parts = Vec::with_capacity(l.len());
-                for (a, b) in l.iter().zip(r) {
-                    parts.push(self.compare_parts(op, *a, *b, cx)?.expr);
-                }
-                let logic = if op == CompareOp::NotEq { LogicOp::Or } else { LogicOp::And };
-                Ok(Item::bool(Expr::Logic { op: logic, args: parts }))
-            }
-            _ => {
-                // a < c OR (a = c AND the rest)
-                let strict = match op {
-                    CompareOp::Lt | CompareOp::LtEq => CompareOp::Lt,
-                    _ => CompareOp::Gt,
-                };
-                let first = self.compare_parts(strict, *l0, *r0, cx)?.expr;
-                let equal = self.compare_parts(CompareOp::Eq, *l0, *r0, cx)?.expr;
-                let rest = self.compare_rows(op, l_rest, r_rest, cx)?.expr;
-                let both = Expr::Logic { op: LogicOp::And, args: vec![equal, rest] };
-                Ok(Item::bool(Expr::Logic { op: LogicOp::Or, args: vec![first, both] }))
-            }
-        }
-    }
-
-    fn compare_parts(&mut self, op: CompareOp, l: Part, r: Part, cx: &mut ExprContext) -> Result<Item> {
-        if let (Part::Expr(l), Part::Expr(r)) = (l, r) {
-            return self.comparison(op, l, r, cx);
-        }
-        let (l, r) = (self.part(l, cx)?, self.part(r, cx)?);
-        self.compare(op, l, r)
-    }
-
-    fn part(&mut self, part: Part, cx: &mut ExprContext) -> Result<Item> {
-        match part {
-            Part::Expr(expr) => self.expr(expr, cx),
-            Part::Column { query, at, of } => self.column_of_row(query, at, of, cx),
-        }
-    }
-
-    /// `(a, b) IN ((1, 2), (3, 4))`.
-    pub(super) fn in_rows(
-        &mut self,
-        left: &[&ast::Expr],
-        list: &[ast::Expr],
-        negated: bool,
-        cx: &mut ExprContext,
-    ) -> Result<Item> {
-        let mut args = Vec::with_capacity(list.len());
-        for row in list {
-            match row_parts(row) {
-                Some(parts) if parts.len() == left.len() => {
-                    let [left, right] = [left, &parts].map(|row| row.iter().map(|e| Part::Expr(e)).collect::<Vec<_>>());
-                    args.push(self.compare_rows(CompareOp::Eq, &left, &right, cx)?.expr);
-                }
-                _ => return Err(operand_columns(left.len())),
-            }
-        }
-        let any = if args.len() == 1 { args.remove(0) } else { Expr::Logic { op: LogicOp::Or, args } };
-        Ok(Item::bool(if negated { not(any) } else { any }))
-    }
-
     /// The strings among the items under the collation that decides over them, or as byte strings if that is `binary`.
     /// Errors: 1267 when none does; 3854 for a constant byte string that becomes a text and is none.
     pub(super) fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
@@ -334,14 +246,13 @@ impl Binder<'_> {
         let (Some(op), ast::Expr::Subquery(query)) = (compare_op(op), right) else {
             return Err(SqlError::syntax(right, 1));
         };
-        if let Some(parts) = row_parts(left) {
+        if row_width(left).is_some() {
             let negated = match (op, quantifier) {
                 (CompareOp::Eq, Quantifier::Any) => false,
                 (CompareOp::NotEq, Quantifier::All) => true,
                 _ => return Err(operand_columns(1)),
             };
-            let left = parts.into_iter().map(|e| self.expr(e, cx)).collect::<Result<Vec<_>>>()?;
-            return self.in_subquery(left, query, negated, cx);
+            return self.row_in_subquery(left, query, negated, cx);
         }
         let left = self.expr(left, cx)?;
         self.quantified(left, op, quantifier, query, cx)
@@ -403,47 +314,6 @@ impl Binder<'_> {
         };
         let (arg, pattern) = (Box::new(as_text(arg)?.expr), Box::new(as_text(pattern)?.expr));
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
-    }
-}
-
-/// One column of a row that is compared.
-#[derive(Clone, Copy)]
-enum Part<'a> {
-    Expr(&'a ast::Expr),
-    /// A column of the row of a subquery that has `of` columns.
-    Column {
-        query: &'a ast::Query,
-        at: usize,
-        of: usize,
-    },
-}
-
-/// How many columns an operand has, if it is a row; a subquery that does not name its columns may be one as well.
-fn row_width(operand: &ast::Expr) -> Option<usize> {
-    let named = |query: &ast::Query| match &*query.body {
-        ast::SetExpr::Select(select) => select.projection.len(),
-        _ => 1,
-    };
-    let parts = row_parts(operand).map(|parts| parts.len());
-    parts.or_else(|| subquery(operand).map(named).filter(|width| *width > 1))
-}
-
-fn subquery(operand: &ast::Expr) -> Option<&ast::Query> {
-    match operand {
-        ast::Expr::Subquery(query) => Some(query),
-        ast::Expr::Nested(inner) => subquery(inner),
-        _ => None,
-    }
-}
-
-/// The columns of an operand that must have `width` of them; error 1241.
-fn parts(operand: &ast::Expr, width: usize) -> Result<Vec<Part<'_>>> {
-    if let Some(query) = subquery(operand) {
-        return Ok((0..width).map(|at| Part::Column { query, at, of: width }).collect());
-    }
-    match row_parts(operand) {
-        Some(parts) if parts.len() == width => Ok(parts.into_iter().map(Part::Expr).collect()),
-        _ => Err(operand_columns(width)),
     }
 }
 

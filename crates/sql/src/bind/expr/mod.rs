@@ -4,7 +4,8 @@
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
 //!   beside_number  texts for a `?` next to exact numbers
-//!   compare     =, <, LIKE, rows
+//!   compare     =, <, LIKE
+//!   rows        rows of several columns
 //!   range       BETWEEN, IN
 //!   numbers     numbers of texts that were made of other values
 //!   tolerance   floating-point numbers of a fixed number of digits
@@ -18,6 +19,7 @@
 //!   text        SUBSTRING, LPAD .. and their lengths
 //!   text_arguments  the collation of texts, and byte strings among them
 //!   session_call  locks by name, which the session answers
+//!   user_variable  @a, @a := 1
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
 //!   window      functions with OVER
@@ -36,12 +38,14 @@ pub(crate) mod literal;
 mod name_const;
 mod numbers;
 mod range;
+mod rows;
 mod session;
 mod session_call;
 mod temporal;
 mod text;
 mod text_arguments;
 mod tolerance;
+mod user_variable;
 pub(super) mod window;
 
 use super::{
@@ -56,6 +60,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
+use std::cell::RefCell;
 
 /// The clause that an expression stands in, and what it may refer to there.
 pub(crate) struct ExprContext<'x> {
@@ -64,10 +69,12 @@ pub(crate) struct ExprContext<'x> {
     pub clause: Clause,
     /// The select list, where its aliases can be used.
     pub selected: &'x [Selected<'x>],
+    /// Of the select list, the items before the one that is being bound, and the others.
+    pub listed: (&'x [Selected<'x>], &'x [ast::SelectItem]),
     /// The expressions that are grouped by, for HAVING.
     pub group: &'x [Item],
     /// Takes the aggregates met; `None` where there may be none.
-    pub aggregates: Option<&'x mut Aggregates>,
+    pub aggregates: Option<&'x RefCell<Aggregates>>,
     pub in_aggregate: bool,
     /// Within the arguments of a window function, or what its window is defined by.
     pub in_window: bool,
@@ -82,6 +89,7 @@ impl<'x> ExprContext<'x> {
             names,
             clause,
             selected: &[],
+            listed: (&[], &[]),
             group: &[],
             aggregates: None,
             in_aggregate: false,
@@ -116,10 +124,7 @@ impl Binder<'_> {
             E::IsFalse(e) => self.is_truth(e, false, false, cx),
             E::IsNotFalse(e) => self.is_truth(e, false, true, cx),
             E::InList { expr, list, negated } => self.in_list(expr, list, *negated, cx),
-            E::InSubquery { expr, subquery, negated } => {
-                let left = self.row(expr, cx)?;
-                self.in_subquery(left, subquery, *negated, cx)
-            }
+            E::InSubquery { expr, subquery, negated } => self.row_in_subquery(expr, subquery, *negated, cx),
             E::Exists { subquery, negated } => self.exists(subquery, *negated, cx),
             E::Subquery(query) => self.scalar_subquery(query, cx),
             E::AnyOp { left, compare_op, right, .. } => self.any_all(left, compare_op, right, Quantifier::Any, cx),
@@ -208,7 +213,7 @@ impl Binder<'_> {
             BinaryOperator::Xor => self.logic(LogicOp::Xor, &[left, right], cx),
             BinaryOperator::And => self.logic(LogicOp::And, &[left, right], cx),
             BinaryOperator::Or => self.logic(LogicOp::Or, &[left, right], cx),
-            BinaryOperator::Assignment => Err(SqlError::unsupported("@variable := in expressions")),
+            BinaryOperator::Assignment => self.assignment(left, right, cx),
             BinaryOperator::Arrow | BinaryOperator::LongArrow => Err(SqlError::unsupported("JSON functions")),
             other => Err(SqlError::syntax(other, 1)),
         }

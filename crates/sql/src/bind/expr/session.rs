@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
-    Collation, Result, SqlError, SqlType, Value,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value,
     temporal::{EpochMicros, MICROS_PER_SECOND, datetime_parts},
 };
 use sqlparser::ast;
@@ -80,7 +80,14 @@ impl Binder<'_> {
                 let (value, ty) = (MomentValue::LastInsertId, SqlType::BIGINT_UNSIGNED);
                 return Ok(Some(self.of_moment(value, ty, |s| Value::UInt(s.last_insert_id()))));
             }
-            "FOUND_ROWS" => Value::Int(session.found_rows()),
+            "FOUND_ROWS" => {
+                let rows = Value::Int(session.found_rows());
+                self.warn(
+                    ErrorCode::DeprecatedSyntax,
+                    "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.",
+                );
+                rows
+            }
             "ROW_COUNT" => Value::Int(session.row_count()),
             "PI" if args.is_empty() => {
                 let pi = self.given(Value::Double(std::f64::consts::PI));

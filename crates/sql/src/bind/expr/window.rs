@@ -21,6 +21,7 @@ use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, WindowFrameUnits,
     WindowType,
 };
+use std::cell::RefCell;
 
 /// A window with everything that it inherits.
 struct Definition {
@@ -87,15 +88,16 @@ impl Binder<'_> {
         let bound = self.bound_window(name, function, definition, cx);
         cx.in_window = false;
         let (bound, BoundFunction { function: called, ty: _, shown, decimals }) = bound?;
-        let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for windows")) };
+        let place = cx.aggregates.ok_or_else(|| SqlError::internal("no place for windows"))?;
         let same = |known: &BoundWindow| {
             (&known.partition, &known.order, &known.call) == (&bound.partition, &bound.order, &bound.call)
         };
-        let id = match aggregates.windows.calls.iter().find(|(_, known)| same(known)) {
-            Some((id, _)) => *id,
+        let known = place.borrow().windows.calls.iter().find(|(_, known)| same(known)).map(|(id, _)| *id);
+        let id = match known {
+            Some(id) => id,
             None => {
                 let id = self.window_column(function.to_string(), &called, bound.call.ty, decimals);
-                aggregates.windows.calls.push((id, bound));
+                place.borrow_mut().windows.calls.push((id, bound));
                 id
             }
         };
@@ -107,11 +109,9 @@ impl Binder<'_> {
         &mut self,
         scope: &Scope,
         names: &Names,
-        aggregates: &mut Aggregates,
+        aggregates: &RefCell<Aggregates>,
     ) -> Result<()> {
-        let windows = &aggregates.windows;
-        let is_used = |name: &String| windows.calls.iter().any(|(_, call)| call.name == *name);
-        let unused: Vec<String> = windows.named.iter().map(|w| w.name.clone()).filter(|n| !is_used(n)).collect();
+        let unused = aggregates.borrow().windows.unused();
         let cx = ExprContext::new(scope, names, Clause::FieldList);
         let cx = &mut ExprContext { aggregates: Some(aggregates), in_window: true, ..cx };
         for name in unused {
@@ -162,10 +162,8 @@ impl Binder<'_> {
 
     /// Puts together what a window inherits. Errors 3579, 3581, 3582, 3583.
     fn window_definition(&self, over: &WindowType, cx: &ExprContext) -> Result<Definition> {
-        let named = |name: &str| match &cx.aggregates {
-            Some(aggregates) => aggregates.windows.named(name),
-            None => Err(SqlError::internal("no place for windows")),
-        };
+        let place = cx.aggregates.ok_or_else(|| SqlError::internal("no place for windows"))?.borrow();
+        let named = |name: &str| place.windows.named(name);
         let (name, mut at) = match over {
             WindowType::NamedWindow(name) => {
                 let window = named(&name.value)?;

@@ -54,6 +54,14 @@ fn rel(r: &Rel, columns: &Columns, depth: usize, out: &mut String) {
                 .collect();
             format!("aggregate [{}] {}", list(group, columns), calls.join(", ")).trim_end().to_string()
         }
+        Rel::Lateral { rows, keeps, .. } => {
+            format!("{}lateral {}", if *keeps { "left " } else { "" }, expr(rows, columns))
+        }
+        Rel::Window { window, .. } => {
+            let keys = |list: &[Expr]| exprs(list, columns);
+            let order: Vec<Expr> = window.order.iter().map(|k| k.expr.clone()).collect();
+            format!("window {} by [{}] in [{}]", window.calls.len(), keys(&window.partition), keys(&order))
+        }
         Rel::Sort { keys, .. } => {
             let keys: Vec<String> = keys
                 .iter()
@@ -138,6 +146,7 @@ fn subquery(q: &Subquery, columns: &Columns) -> String {
         false => format!(" of {}", list(&q.outer, columns)),
     };
     let kind = match &q.kind {
+        SubqueryKind::Rows => "rows".to_string(),
         SubqueryKind::Scalar => "scalar".to_string(),
         SubqueryKind::Exists { negated } => format!("{}exists", not(*negated)),
         SubqueryKind::In { left, negated } => format!("({}) {}in", exprs(left, columns), not(*negated)),

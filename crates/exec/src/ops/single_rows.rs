@@ -1,0 +1,50 @@
+//! The rows of its input in batches of one row each, for expressions whose values for a row depend on those for the
+//! rows before it: `@n := @n + 1`.
+
+use super::{
+    only,
+    plan_methods::{no_expressions, rows_of_input},
+};
+use datafusion_common::Result;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, SendableRecordBatchStream, stream::RecordBatchStreamAdapter,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use std::{fmt, sync::Arc};
+
+/// The operator.
+pub struct SingleRowsExec {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl SingleRowsExec {
+    pub fn new(input: Arc<dyn ExecutionPlan>) -> SingleRowsExec {
+        SingleRowsExec { input }
+    }
+}
+
+impl DisplayAs for SingleRowsExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "SingleRowsExec")
+    }
+}
+
+impl ExecutionPlan for SingleRowsExec {
+    fn name(&self) -> &str {
+        "SingleRowsExec"
+    }
+
+    no_expressions!();
+    rows_of_input!();
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(SingleRowsExec::new(only(children)?)))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batches = self.input.execute(partition, context)?;
+        let rows = batches.map_ok(|batch| stream::iter((0..batch.num_rows()).map(move |row| Ok(batch.slice(row, 1)))));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows.try_flatten().boxed())))
+    }
+}

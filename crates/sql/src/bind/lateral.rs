@@ -1,0 +1,110 @@
+//! LATERAL: derived tables that mention tables to their left in the same FROM clause, and joins with them.
+//!
+//! The rows of such a table are those that its query has for a row of what stands to the left ([`Rel::Lateral`]). One
+//! that mentions nothing there is a derived table like others.
+
+use super::{
+    binder::Binder,
+    from::{Joined, shared_names, single_name},
+    scope::{Clause, Names, Scope},
+    subquery::subquery,
+    table::column_names,
+};
+use muster_algebra::{BlockPlace, Expr, JoinKind, Rel, SubqueryKind};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{JoinConstraint, JoinOperator, TableFactor};
+
+/// Returns true for `LATERAL (query) name`.
+pub(super) fn is_lateral(factor: &TableFactor) -> bool {
+    matches!(factor, TableFactor::Derived { lateral: true, .. })
+}
+
+/// How a table is joined with what stands to its left.
+pub(super) enum LateralJoin<'q> {
+    /// By a comma or CROSS JOIN.
+    Cross,
+    By(&'q JoinOperator),
+}
+
+impl Binder<'_> {
+    /// Joins a lateral derived table with what stands to its left.
+    pub(super) fn lateral_join(
+        &mut self,
+        left: Joined,
+        factor: &TableFactor,
+        join: LateralJoin,
+        names: &Names,
+    ) -> Result<Joined> {
+        let TableFactor::Derived { subquery: query, alias, .. } = factor else {
+            return Err(SqlError::internal("not a derived table"));
+        };
+        let Some(alias) = alias else {
+            let message = "Every derived table must have its own alias";
+            return Err(SqlError::new(ErrorCode::DerivedMustHaveAlias, message));
+        };
+        self.count_table()?;
+        let name = &alias.name.value;
+        let scope = Scope::within(&left.from, names.outer);
+        let inside = Names { outer: Some(&scope), ..names.clone() };
+        let begun = self.begin_expression(BlockPlace::Derived(name.clone()), None);
+        let bound = self.query(query, &inside, false)?;
+        self.expressions.end(begun);
+        let right = self.derived(bound, name, column_names(alias)?)?;
+        let (keeps, constraint) = match join {
+            LateralJoin::Cross => (false, &JoinConstraint::None),
+            LateralJoin::By(operator) => match operator {
+                JoinOperator::Join(c) | JoinOperator::Inner(c) | JoinOperator::CrossJoin(c) => (false, c),
+                JoinOperator::StraightJoin(c) => (false, c),
+                JoinOperator::Left(c) | JoinOperator::LeftOuter(c) => (true, c),
+                _ => return Err(SqlError::unsupported("this kind of JOIN with LATERAL")),
+            },
+        };
+        if keeps && matches!(constraint, JoinConstraint::None) {
+            return Err(SqlError::syntax("", 1));
+        }
+        let left_columns = left.from.columns.len();
+        let (kept, added) = (left.rel.output(), right.rel.output());
+        let mut from = left.from.join(right.from)?;
+        let on = match constraint {
+            JoinConstraint::None => Vec::new(),
+            JoinConstraint::On(condition) => {
+                let scope = Scope::within(&from, names.outer);
+                let item = self.expression(condition, &scope, names, Clause::On)?;
+                self.condition(item).into_conjuncts()
+            }
+            JoinConstraint::Using(columns) => {
+                let columns: Result<Vec<String>> = columns.iter().map(single_name).collect();
+                self.using(&mut from, left_columns, columns?, false)?
+            }
+            JoinConstraint::Natural => {
+                let shared = shared_names(&from, left_columns);
+                self.using(&mut from, left_columns, shared, false)?
+            }
+        };
+        if keeps {
+            self.dependencies.add_left_join(&on, &kept);
+            self.null_extended.extend(added.iter().copied());
+        } else {
+            self.dependencies.add_conditions(&on);
+        }
+        let rel = dependent_join(left.rel, right.rel, on, keeps);
+        Ok(Joined { rel, from })
+    }
+}
+
+/// The rows of `left`, each with those that `right` has for it.
+fn dependent_join(left: Rel, right: Rel, on: Vec<Expr>, keeps: bool) -> Rel {
+    let added = right.output();
+    let rows = match on.is_empty() {
+        true => right.clone(),
+        false => Rel::Filter { input: Box::new(right.clone()), predicates: on.clone() },
+    };
+    let of_left = left.output();
+    let alone = subquery(SubqueryKind::Rows, right.clone(), added.clone());
+    if !alone.columns().iter().any(|id| of_left.contains(id)) {
+        let kind = if keeps { JoinKind::Left } else { JoinKind::Inner };
+        return Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, straight: false };
+    }
+    let rows = subquery(SubqueryKind::Rows, rows, added);
+    Rel::Lateral { input: Box::new(left), rows: Box::new(rows), keeps }
+}

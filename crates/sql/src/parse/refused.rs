@@ -1,0 +1,53 @@
+//! Forms of queries that sqlparser reads and MySQL does not have: its error comes before any other.
+
+use super::source::SourceText;
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Token, Word},
+};
+
+/// Error 1064 where MySQL's grammar ends, 1221 for `DISTINCT ALL`.
+pub(super) fn check(source: &SourceText) -> Result<()> {
+    let significant = source.significant();
+    let is_query = significant.first().is_some_and(|at| {
+        source.tokens[*at].token == Token::LParen || matches!(source.keyword(*at), Keyword::SELECT | Keyword::WITH)
+    });
+    for pair in significant.windows(2) {
+        let (first, second) = (pair[0], pair[1]);
+        let refused = match (&source.tokens[first].token, &source.tokens[second].token) {
+            // `*` stands first in a select list, and no list ends with a comma.
+            (Token::Comma, Token::Mul) => true,
+            (Token::Comma, Token::Word(_)) if is_query => source.keyword(second) == Keyword::FROM,
+            (Token::Word(_), _) if source.keyword(first) == Keyword::LIMIT => !is_count(&source.tokens[second].token),
+            // Such a clause was in MySQL up to 5.7.
+            (_, Token::Word(_)) if is_query => source.keyword(second) == Keyword::PROCEDURE,
+            _ => false,
+        };
+        if refused {
+            return Err(source.error_at(source.starts[second]));
+        }
+    }
+    for words in significant.windows(3) {
+        let [a, b, c] = [0, 1, 2].map(|n| source.keyword(words[n]));
+        match (a, b, c) {
+            (Keyword::LIMIT, ..) if is_operator(&source.tokens[words[2]].token) => {
+                return Err(source.error_at(source.starts[words[2]]));
+            }
+            (Keyword::SELECT, Keyword::DISTINCT, Keyword::ALL) | (Keyword::SELECT, Keyword::ALL, Keyword::DISTINCT) => {
+                return Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of ALL and DISTINCT"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns true for what may be a limit: a number, a parameter or a variable of a stored program.
+fn is_count(token: &Token) -> bool {
+    matches!(token, Token::Number(..) | Token::Placeholder(_) | Token::Word(Word { .. }))
+}
+
+fn is_operator(token: &Token) -> bool {
+    matches!(token, Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod)
+}
