@@ -7,12 +7,17 @@ use sqlparser::{
     tokenizer::{Token, Word},
 };
 
+/// Most tokens in front of the word VIEW.
+const VIEW_WORDS_MAX: usize = 16;
+
 /// Error 1064 where MySQL's grammar ends, 1221 for `DISTINCT ALL`.
 pub(super) fn check(source: &SourceText) -> Result<()> {
     let significant = source.significant();
     let is_query = significant.first().is_some_and(|at| {
         source.tokens[*at].token == Token::LParen || matches!(source.keyword(*at), Keyword::SELECT | Keyword::WITH)
     });
+    let words: Vec<Keyword> = significant.iter().take(VIEW_WORDS_MAX).map(|at| source.keyword(*at)).collect();
+    let is_view = matches!(words.first(), Some(Keyword::CREATE | Keyword::ALTER)) && words.contains(&Keyword::VIEW);
     for pair in significant.windows(2) {
         let (first, second) = (pair[0], pair[1]);
         let refused = match (&source.tokens[first].token, &source.tokens[second].token) {
@@ -20,6 +25,8 @@ pub(super) fn check(source: &SourceText) -> Result<()> {
             (Token::Comma, Token::Mul) => true,
             (Token::Comma, Token::Word(_)) if is_query => source.keyword(second) == Keyword::FROM,
             (Token::Word(_), _) if source.keyword(first) == Keyword::LIMIT => !is_count(&source.tokens[second].token),
+            // A view's result goes nowhere.
+            (_, Token::Word(_)) if is_view => source.keyword(second) == Keyword::INTO,
             // Such a clause was in MySQL up to 5.7.
             (_, Token::Word(_)) if is_query => source.keyword(second) == Keyword::PROCEDURE,
             _ => false,

@@ -249,7 +249,7 @@ impl Choice<'_> {
         if let Some(reached) = scan.and_then(|scan| self.distinct(table, &conditions, scan)) {
             return Some(reached);
         }
-        if is_first && self.query.limit.is_some_and(|limit| limit + self.query.offset <= FIRST_ROWS_MAX) {
+        if is_first && self.query.limit.is_some_and(|limit| limit.saturating_add(self.query.offset) <= FIRST_ROWS_MAX) {
             let is_asked_for = !query.order.is_empty() || query.exists.is_some();
             let all = (0..def.indexes.len()).filter_map(|index| {
                 let access = self.access(table, &conditions, index);
