@@ -6,8 +6,8 @@ use crate::{
     query_block::shown_name,
 };
 use muster_algebra::{
-    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, expr_text::Printer,
-    lateral_outputs,
+    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, Window,
+    expr_text::Printer, lateral_outputs,
 };
 use std::{cell::RefCell, collections::HashMap};
 
@@ -109,15 +109,7 @@ impl Writer<'_> {
                 select
             }
             Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
-            Rel::Window { input, window } => {
-                let mut select = self.select(input);
-                let texts = crate::window::calls(window, &|e| self.expr(e), &|key| self.sort_key(key));
-                for (id, text) in texts {
-                    self.define(id, text);
-                    select.items.push(id);
-                }
-                select
-            }
+            Rel::Window { input, window } => self.window(input, window),
             Rel::Sort { input, keys } => {
                 let mut select = self.select(input);
                 select.order = keys.iter().map(|key| self.sort_key(key)).collect();
@@ -146,6 +138,16 @@ impl Writer<'_> {
                 Select { text: Some(texts.join(" union all ")), items: columns.clone(), ..Select::default() }
             }
         }
+    }
+
+    fn window(&self, input: &Rel, window: &Window) -> Select {
+        let mut select = self.select(input);
+        let texts = crate::window::calls(window, &|e| self.expr(e), &|key| self.sort_key(key));
+        for (id, text) in texts {
+            self.define(id, text);
+            select.items.push(id);
+        }
+        select
     }
 
     fn operand(&self, input: &Rel, ids: &[ColId]) -> String {

@@ -181,25 +181,17 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
         }
         PlanOp::Window { input, window } => {
-            check_window(plan, input, window)?;
-            produce(window.calls.iter().map(|(id, _)| *id), produced)?;
-            check_exprs(window.exprs(), &known)?;
+            check_window(plan, input, window, &known, produced)?;
         }
         PlanOp::Sort { input, keys, .. } => {
-            if input.output != plan.output {
-                return fail("Sort changes its columns");
-            }
+            check_same_columns(plan, input, "Sort")?;
             check_keys(keys, &known)?;
         }
         PlanOp::Limit { input, .. } => {
-            if input.output != plan.output {
-                return fail("Limit changes its columns");
-            }
+            check_same_columns(plan, input, "Limit")?;
         }
         PlanOp::Exchange { input, kind } => {
-            if input.output != plan.output {
-                return fail("Exchange changes its columns");
-            }
+            check_same_columns(plan, input, "Exchange")?;
             if let ExchangeKind::Hash { keys } = kind {
                 check_exprs(keys, &known)?;
             }
@@ -222,13 +214,18 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     check_keys(&plan.order, &promised)
 }
 
+fn check_same_columns(plan: &Plan, input: &Plan, operator: &str) -> Result<()> {
+    if input.output == plan.output { Ok(()) } else { fail(format_args!("{operator} changes its columns")) }
+}
+
 /// Checks that window functions add their columns to those of the input.
-fn check_window(plan: &Plan, input: &Plan, window: &Window) -> Result<()> {
-    let computed = window.calls.iter().map(|(id, _)| *id);
-    match input.output.iter().copied().chain(computed).eq(plan.output.iter().copied()) {
-        true => Ok(()),
-        false => fail("the output of a window is not its input and its calls"),
+fn check_window(plan: &Plan, input: &Plan, window: &Window, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    let computed = || window.calls.iter().map(|(id, _)| *id);
+    if !input.output.iter().copied().chain(computed()).eq(plan.output.iter().copied()) {
+        return fail("the output of a window is not its input and its calls");
     }
+    produce(computed(), produced)?;
+    check_exprs(window.exprs(), known)
 }
 
 fn check_lateral(plan: &Plan, input: &Plan, rows: &Expr, known: &ColSet, produced: &mut ColSet) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::fingerprint;
 use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
-use muster_algebra::{Expr, JoinKind, Rel, Switch, lateral_outputs};
+use muster_algebra::{ColId, Expr, JoinKind, Rel, Switch, Window, lateral_outputs};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -50,16 +50,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })
         }
         Rel::Window { input, window } => {
-            // A condition on the columns of partitions takes or leaves whole partitions.
-            let keys: ColSet = scope::exprs_columns(window.partition.iter().filter(|e| matches!(e, Expr::Column(_))));
-            let of_input = scope::output_set(&input);
-            let computed: ColSet = window.calls.iter().map(|(id, _)| *id).collect();
-            let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
-                let mentioned = scope::expr_columns(p);
-                let some = mentioned.iter().any(|id| keys.contains(id));
-                let whole = mentioned.iter().all(|id| keys.contains(id) || !of_input.contains(id));
-                some && whole && mentioned.is_disjoint(&computed) && respects_equality(p, context.columns)
-            });
+            let (go, stay) = predicates.into_iter().partition(|p| takes_whole_partitions(p, &input, &window, context));
             (stay, Rel::Window { input: Box::new(push(*input, go, context)?), window })
         }
         Rel::Sort { input, keys } => {
@@ -91,6 +82,18 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
         leaf @ (Rel::Get { .. } | Rel::Values { .. }) => (predicates, leaf),
     };
     Ok(crate::join_order::graph::filtered(below, stay))
+}
+
+/// Returns true if a condition is on the columns of partitions alone: it takes or leaves whole partitions.
+fn takes_whole_partitions(predicate: &Expr, input: &Rel, window: &Window, context: &RewriteContext<'_>) -> bool {
+    let keys = scope::exprs_columns(window.partition.iter().filter(|e| matches!(e, Expr::Column(_))));
+    let of_input = scope::output_set(input);
+    let is_computed = |id: &ColId| window.calls.iter().any(|(own, _)| own == id);
+    let mentioned = scope::expr_columns(predicate);
+    !mentioned.is_disjoint(&keys)
+        && mentioned.iter().all(|id| keys.contains(id) || !of_input.contains(id) && !is_computed(id))
+        && predicate.is_movable()
+        && respects_equality(predicate, context.columns)
 }
 
 /// Returns true if no hint keeps conditions out of a derived table.

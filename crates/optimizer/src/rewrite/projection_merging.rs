@@ -7,7 +7,7 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch, Window};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, SortKey, Switch, Window};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -132,16 +132,11 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let (input, map) = merge(*input, context)?;
             Ok(merge_aggregate(input, group, aggregates, map))
         }
-        Rel::Window { input, window } => {
-            let (input, map) = merge(*input, context)?;
-            Ok(merge_window(input, window, map))
-        }
+        Rel::Window { input, window } => merge_window(*input, window, context),
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
-            let keys = keys
-                .into_iter()
-                .map(|k| muster_algebra::SortKey { expr: substitute(k.expr, &map), descending: k.descending })
-                .collect();
+            let renamed = |key: SortKey| SortKey { expr: substitute(key.expr, &map), ..key };
+            let keys = keys.into_iter().map(renamed).collect();
             Ok((Rel::Sort { input: Box::new(input), keys }, map))
         }
         Rel::Limit { input, offset, count } => {
@@ -234,11 +229,12 @@ fn lift_projections(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>, straig
     Rel::Project { input: Box::new(join), exprs }
 }
 
-fn merge_window(input: Rel, mut window: Window, map: Substitution) -> (Rel, Substitution) {
+fn merge_window(input: Rel, mut window: Window, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
+    let (input, map) = merge(input, context)?;
     for expr in window.exprs_mut() {
         replace_with(expr, |e| substitute(e, &map));
     }
-    (Rel::Window { input: Box::new(input), window }, map)
+    Ok((Rel::Window { input: Box::new(input), window }, map))
 }
 
 fn merge_aggregate(
