@@ -382,19 +382,10 @@ fn refuse_index_hints(hints: &[ast::TableIndexHints], view: &str) -> Result<()> 
 
 /// Error 1221 for USE INDEX beside FORCE INDEX.
 fn refuse_mixed_hints(hints: &[ast::TableIndexHints]) -> Result<()> {
-    let kind = |hint: &ast::TableIndexHints| match hint.hint_type {
-        TableIndexHintType::Use => Some("USE INDEX"),
-        TableIndexHintType::Force => Some("FORCE INDEX"),
-        TableIndexHintType::Ignore => None,
-    };
-    let mut kinds = hints.iter().filter_map(kind);
-    let Some(first) = kinds.next() else { return Ok(()) };
-    match kinds.find(|other| *other != first) {
-        None => Ok(()),
-        Some(other) => {
-            let message = format!("Incorrect usage of {first} and {other}");
-            Err(SqlError::new(ErrorCode::WrongUsage, message))
-        }
+    let has = |kind: TableIndexHintType| hints.iter().any(|hint| hint.hint_type == kind);
+    match has(TableIndexHintType::Use) && has(TableIndexHintType::Force) {
+        true => Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of USE INDEX and FORCE INDEX")),
+        false => Ok(()),
     }
 }
 
