@@ -7,7 +7,7 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch, Window};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, SortKey, Switch, Window};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -74,8 +74,7 @@ fn merge_subqueries(rel: &mut Rel, context: &mut RewriteContext<'_>) -> Result<(
 fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
     merge_subqueries(&mut rel, context)?;
     match rel {
-        Rel::Get { .. } => Ok((rel, Substitution::new())),
-        Rel::Values { .. } => Ok((rel, Substitution::new())),
+        Rel::Get { .. } | Rel::Values { .. } => Ok((rel, Substitution::new())),
         Rel::Filter { input, predicates } => {
             let (input, map) = merge(*input, context)?;
             let predicates: Vec<Expr> = predicates.into_iter().map(|p| substitute(p, &map)).collect();
@@ -132,10 +131,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
         }
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
-            let keys = keys
-                .into_iter()
-                .map(|k| muster_algebra::SortKey { expr: substitute(k.expr, &map), descending: k.descending })
-                .collect();
+            let keys = keys.into_iter().map(|k| SortKey { expr: substitute(k.expr, &map), ..k }).collect();
             Ok((Rel::Sort { input: Box::new(input), keys }, map))
         }
         Rel::Limit { input, offset, count } => {
