@@ -199,14 +199,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
         PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {} // Checked above.
         PlanOp::UnionAll { inputs, columns } => {
             produce(plan.output.iter().copied(), produced)?;
-            if inputs.len() != columns.len() {
-                return fail("UnionAll without a column list for each input");
-            }
-            for (input, ids) in inputs.iter().zip(columns) {
-                if ids.len() != plan.output.len() || !set(ids).is_subset(&set(&input.output)) {
-                    return fail("a column list of UnionAll does not fit its input");
-                }
-            }
+            check_union(plan, inputs, columns)?;
         }
     }
     check_partitions(plan)?;
@@ -216,6 +209,19 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
 
 fn check_same_columns(plan: &Plan, input: &Plan, operator: &str) -> Result<()> {
     if input.output == plan.output { Ok(()) } else { fail(format_args!("{operator} changes its columns")) }
+}
+
+/// Checks that a union has columns of each of its inputs.
+fn check_union(plan: &Plan, inputs: &[Plan], columns: &[Vec<ColId>]) -> Result<()> {
+    if inputs.len() != columns.len() {
+        return fail("UnionAll without a column list for each input");
+    }
+    for (input, ids) in inputs.iter().zip(columns) {
+        if ids.len() != plan.output.len() || !set(ids).is_subset(&set(&input.output)) {
+            return fail("a column list of UnionAll does not fit its input");
+        }
+    }
+    Ok(())
 }
 
 /// Checks that window functions add their columns to those of the input.

@@ -135,8 +135,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
         Rel::Window { input, window } => merge_window(*input, window, context),
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
-            let renamed = |key: SortKey| SortKey { expr: substitute(key.expr, &map), ..key };
-            let keys = keys.into_iter().map(renamed).collect();
+            let keys = keys.into_iter().map(|k| SortKey { expr: substitute(k.expr, &map), ..k }).collect();
             Ok((Rel::Sort { input: Box::new(input), keys }, map))
         }
         Rel::Limit { input, offset, count } => {

@@ -1,7 +1,10 @@
 //! Input rows as blocks of whole partitions.
 
 use super::Layout;
-use crate::expr::Physical;
+use crate::{
+    expr::Physical,
+    ops::compact::{compact, used_bytes},
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_ord::{cmp::distinct, ord::make_comparator};
@@ -70,8 +73,9 @@ impl Blocks {
     }
 
     fn add(&mut self, batch: RecordBatch) -> Result<()> {
+        let batch = compact(&batch)?;
         // Once as it came, and once more when the parts of a block are put together and results come to it.
-        self.memory.try_grow(bytes_of(&batch).saturating_mul(2))?;
+        self.memory.try_grow(used_bytes(&batch)?.saturating_mul(2))?;
         let keys = evaluated(&self.layout.partition, &batch)?;
         let begins = begins(&keys, &self.last)?;
         for row in begins.set_indices() {
@@ -107,17 +111,13 @@ impl Blocks {
         self.begins = self.begins.iter().filter_map(|begin| begin.checked_sub(end)).filter(|b| *b > 0).collect();
         self.pending_rows -= end;
         self.pending = rest;
-        let left: usize = self.pending.iter().map(bytes_of).sum();
+        let left = self.pending.iter().map(used_bytes).sum::<Result<usize>>()?;
         // The block is in memory until the next one is asked for.
-        self.memory.try_resize((left + bytes_of(&rows)).saturating_mul(2))?;
+        self.memory.try_resize(left.saturating_add(used_bytes(&rows)?).saturating_mul(2))?;
         let partitions = ranges(&inner, end);
         let peers = peers(&self.layout.peers, &rows, &partitions)?;
         Ok(Block { rows, partitions, peers })
     }
-}
-
-fn bytes_of(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
 fn evaluated(keys: &[Physical], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
