@@ -54,6 +54,10 @@ fn rel(r: &Rel, columns: &Columns, depth: usize, out: &mut String) {
                 .collect();
             format!("aggregate [{}] {}", list(group, columns), calls.join(", ")).trim_end().to_string()
         }
+        Rel::Window { window, .. } => {
+            let made: Vec<ColId> = window.calls.iter().map(|(id, _)| *id).collect();
+            format!("window [{}] {}", exprs(&window.partition, columns), list(&made, columns))
+        }
         Rel::Sort { keys, .. } => {
             let keys: Vec<String> = keys
                 .iter()
