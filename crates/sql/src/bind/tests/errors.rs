@@ -90,7 +90,6 @@ fn groups_and_columns() {
 fn what_is_not_supported_says_so() {
     for (sql, construct) in [
         ("with recursive x as (select 1) select * from x", "WITH RECURSIVE"),
-        ("select row_number() over (order by a) from t", "window functions"),
         ("select a from t group by a with rollup", "GROUP BY .. WITH ROLLUP"),
         ("select a into @x from t union select 1", "SELECT .. INTO"),
         ("select sql_calc_found_rows a from t", "SQL_CALC_FOUND_ROWS"),
