@@ -165,6 +165,7 @@ files! {
     autoinc
     charsets
     coercibility
+    collation_of_first
     collation_keys
     collations
     collations_of_languages
