@@ -213,6 +213,7 @@ files! {
     indexes
     insert
     insert_select_duplicate
+    interval_ends
     into_files
     invalid_dates
     joins
