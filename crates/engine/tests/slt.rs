@@ -165,8 +165,8 @@ files! {
     autoinc
     charsets
     coercibility
-    collation_of_first
     collation_keys
+    collation_of_first
     collations
     collations_of_languages
     constraints
