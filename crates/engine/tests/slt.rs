@@ -166,6 +166,7 @@ files! {
     charsets
     coercibility
     collation_keys
+    collation_of_first
     collations
     collations_of_languages
     constraints
@@ -212,6 +213,7 @@ files! {
     indexes
     insert
     insert_select_duplicate
+    interval_ends
     into_files
     invalid_dates
     joins

@@ -173,9 +173,10 @@ enum Step {
 impl Step {
     /// So many of the units; `None` for units of several parts, and for steps beyond the calendar.
     fn of(unit: IntervalUnit, count: i64) -> Option<Step> {
-        const BEYOND: i64 = 10_000 * 366 * SECONDS_PER_DAY * MICROS_PER_SECOND;
+        const BEYOND: u64 = (10_000 * 366 * SECONDS_PER_DAY * MICROS_PER_SECOND) as u64;
         let months = |months: i64| i32::try_from(count.checked_mul(months)?).ok().map(Step::Months);
-        let micros = |unit: i64| Some(count.checked_mul(unit)?).filter(|by| by.abs() < BEYOND).map(Step::Micros);
+        let micros =
+            |unit: i64| Some(count.checked_mul(unit)?).filter(|by| by.unsigned_abs() < BEYOND).map(Step::Micros);
         match unit {
             IntervalUnit::Year => months(12),
             IntervalUnit::Quarter => months(3),

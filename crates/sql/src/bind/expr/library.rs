@@ -36,7 +36,10 @@ impl Binder<'_> {
         if function.is_of_one_charset {
             let texts: Vec<&Item> =
                 (0..items.len()).filter(|i| function.takes_at(*i) == Takes::Text).map(|i| &items[i]).collect();
-            texts.windows(2).try_for_each(|pair| check_one_charset(pair, &function.printed_name()))?;
+            let others = texts.iter().skip(1);
+            others
+                .map(|other| [texts[0], *other])
+                .try_for_each(|pair| check_one_charset(&pair, &function.printed_name()))?;
         }
         // A number is no address, nor is NULL that would be one.
         let is_number = items.first().is_some_and(|item| item.ty.is_numeric());
@@ -61,7 +64,7 @@ impl Binder<'_> {
         };
         let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
         Ok(match derivation {
-            Some(Derivation::Numeric | Derivation::Ignorable) => Item { derivation: Derivation::Literal, ..item },
+            Some(Derivation::Numeric) => Item { derivation: Derivation::Literal, ..item },
             Some(derivation) => Item { derivation, ..item },
             None => item,
         })

@@ -16,10 +16,12 @@ impl Binder<'_> {
         let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = name.to_ascii_lowercase();
+        // What a match is replaced by, and the type of the match, do not decide how texts compare.
+        let refs = if operation.starts_with("regexp_") { &refs[..refs.len().min(2)] } else { &refs[..] };
         let model = match COMPARED.contains(&&*operation) {
             _ if are_null(&items) => NO_TEXT,
-            true => collation::aggregate(&refs, self.default_collation(), &operation)?,
-            false => collation::aggregate_result(&refs, self.default_collation(), &operation)?,
+            true => collation::aggregate(refs, self.default_collation(), &operation)?,
+            false => collation::aggregate_result(refs, self.default_collation(), &operation)?,
         };
         let items = items.into_iter().map(|item| self.text_or_bytes(item, model.0)).collect::<Result<_>>()?;
         Ok((items, model))
@@ -37,9 +39,12 @@ impl Binder<'_> {
             let items = items.into_iter().map(|item| self.text_or_bytes(item, Collation::Binary));
             return Ok((items.collect::<Result<_>>()?, NO_TEXT));
         }
-        let is_binary = items.first().is_some_and(|item| item.ty.is_bytes());
-        let deciding: Vec<&Item> = items.iter().filter(|item| is_binary || !item.ty.is_bytes()).collect();
-        let model = collation::aggregate_result(&deciding, self.default_collation(), &name.to_ascii_lowercase())?;
+        // The other arguments become what the first is, without a say in its collation or derivation.
+        let model = collation::aggregate_result(
+            &items.iter().take(1).collect::<Vec<_>>(),
+            self.default_collation(),
+            &name.to_ascii_lowercase(),
+        )?;
         let convert = |item: Item| match item.ty {
             SqlType::Bytes { .. } => Ok(item),
             _ => self.text_or_bytes(item, model.0),
@@ -72,7 +77,7 @@ impl Binder<'_> {
     pub(super) fn text_call(&self, function: F, length: u64, args: Vec<Item>, model: (Collation, Derivation)) -> Item {
         let ty = text_result(length, model.0);
         let derivation = match model.1 {
-            Derivation::Numeric | Derivation::Ignorable => Derivation::Literal,
+            Derivation::Numeric => Derivation::Literal,
             derivation => derivation,
         };
         let args = args.into_iter().map(|item| item.expr).collect();
