@@ -68,7 +68,8 @@ impl Binder<'_> {
         cx: &mut ExprContext,
     ) -> Result<Item> {
         let shown_name = name.to_ascii_lowercase();
-        if !is_window_function(name) && !(is_aggregate(name) && name != "ANY_VALUE") {
+        let takes_over = is_window_function(name) || is_aggregate(name) && name != "ANY_VALUE";
+        if !takes_over {
             return Err(SqlError::syntax("OVER", 1));
         }
         if matches!(cx.clause, Clause::WindowPartitionBy | Clause::WindowOrderBy) {
