@@ -12,6 +12,7 @@
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
+//!   Recursion                              recursion.rs: WITH RECURSIVE
 //!   Window                                 window.rs: window functions
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
@@ -29,6 +30,7 @@ mod movable;
 pub mod plan;
 pub mod profile;
 mod query_block;
+mod recursion;
 pub mod rel;
 pub mod statistics;
 pub mod switch;
@@ -49,6 +51,7 @@ pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlTy
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};
 pub use profile::Actual;
 pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks};
+pub use recursion::Recursion;
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey, lateral_outputs};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};

@@ -1,6 +1,6 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
-use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, SortKey, TableDef, Window};
+use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, Recursion, SortKey, TableDef, Window};
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -195,6 +195,16 @@ pub enum PlanOp {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// One partition. The steps are [`crate::Subplan`]s.
+    Recursive {
+        input: Box<Plan>,
+        recursion: Box<Recursion>,
+    },
+    /// The rows of a recursive table's round before, in one partition.
+    Working {
+        table: usize,
+        name: String,
+    },
     /// The input is in the order of [`Window::sort_keys`].
     Window {
         input: Box<Plan>,
@@ -275,7 +285,7 @@ impl Plan {
 
     pub fn inputs(&self) -> Vec<&Plan> {
         match &self.op {
-            PlanOp::Scan(_) | PlanOp::Values { .. } => Vec::new(),
+            PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Working { .. } => Vec::new(),
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
@@ -283,6 +293,7 @@ impl Plan {
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Window { input, .. }
+            | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Lateral { input, .. }
@@ -299,7 +310,7 @@ impl Plan {
 
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
         match &mut self.op {
-            PlanOp::Scan(_) | PlanOp::Values { .. } => Vec::new(),
+            PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Working { .. } => Vec::new(),
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
@@ -307,6 +318,7 @@ impl Plan {
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Window { input, .. }
+            | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Lateral { input, .. }
@@ -351,11 +363,13 @@ impl Plan {
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(of_call).collect(),
+            PlanOp::Recursive { recursion, .. } => recursion.steps.iter().collect(),
             PlanOp::Window { window, .. } => window.exprs(),
             PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter().collect(),
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
+            | PlanOp::Working { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }
@@ -393,11 +407,13 @@ impl Plan {
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
             | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter_mut().flat_map(of_call).collect(),
+            PlanOp::Recursive { recursion, .. } => recursion.steps.iter_mut().collect(),
             PlanOp::Window { window, .. } => window.exprs_mut(),
             PlanOp::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
             PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter_mut().collect(),
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
+            | PlanOp::Working { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }

@@ -1,6 +1,6 @@
 //! The logical algebra: what a query means, with no word on how to get it.
 
-use crate::{AggregateCall, ColId, Expr, TableDef, Window};
+use crate::{AggregateCall, ColId, Expr, Recursion, TableDef, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -88,6 +88,17 @@ pub enum Rel {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// The rows of the input, and those that the steps make of them, round by round.
+    Recursive {
+        input: Box<Rel>,
+        recursion: Box<Recursion>,
+    },
+    /// The rows that the round before has added to a recursive table.
+    Working {
+        table: usize,
+        name: String,
+        columns: Vec<ColId>,
+    },
     /// All rows, with the results of window functions behind their columns.
     Window {
         input: Box<Rel>,
@@ -128,7 +139,8 @@ impl Rel {
     pub fn output(&self) -> Vec<ColId> {
         match self {
             Rel::Get { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
-            Rel::Values { columns, .. } | Rel::Union { columns, .. } => columns.clone(),
+            Rel::Values { columns, .. } | Rel::Union { columns, .. } | Rel::Working { columns, .. } => columns.clone(),
+            Rel::Recursive { recursion, .. } => recursion.columns.clone(),
             Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => input.output(),
             Rel::Project { exprs, .. } => exprs.iter().map(|(id, _)| *id).collect(),
             Rel::Join { kind: JoinKind::Inner | JoinKind::Left, left, right, .. } => {
@@ -155,11 +167,12 @@ impl Rel {
 
     pub fn inputs(&self) -> Vec<&Rel> {
         match self {
-            Rel::Get { .. } | Rel::Values { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. } => Vec::new(),
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
             | Rel::Window { input, .. }
+            | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Lateral { input, .. }
             | Rel::Limit { input, .. } => vec![input],
@@ -170,11 +183,12 @@ impl Rel {
 
     pub fn inputs_mut(&mut self) -> Vec<&mut Rel> {
         match self {
-            Rel::Get { .. } | Rel::Values { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. } => Vec::new(),
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
             | Rel::Window { input, .. }
+            | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Lateral { input, .. }
             | Rel::Limit { input, .. } => vec![input],
@@ -200,13 +214,14 @@ impl Rel {
     /// The expressions of this node itself.
     pub fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } | Rel::Working { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter().collect(),
             Rel::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter().collect(),
             Rel::Aggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| aggregate_exprs(a)).collect(),
+            Rel::Recursive { recursion, .. } => recursion.steps.iter().collect(),
             Rel::Window { window, .. } => window.exprs(),
             Rel::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         }
@@ -214,7 +229,7 @@ impl Rel {
 
     pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
         match self {
-            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } | Rel::Working { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter_mut().collect(),
@@ -223,6 +238,7 @@ impl Rel {
             Rel::Aggregate { aggregates, .. } => {
                 aggregates.iter_mut().flat_map(|(_, a)| aggregate_exprs_mut(a)).collect()
             }
+            Rel::Recursive { recursion, .. } => recursion.steps.iter_mut().collect(),
             Rel::Window { window, .. } => window.exprs_mut(),
             Rel::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
         }

@@ -170,6 +170,8 @@ pub struct ExecContext {
     pub parameters: Arc<[Value]>,
     /// The rows that the statement computes once for several places.
     pub shared: Arc<SharedRows>,
+    /// The rows of the round before of each recursive table around, by the table's number.
+    pub working: Vec<(usize, ops::recursive::RoundRows)>,
     /// Degree of parallelism.
     pub threads: usize,
     /// Measurements of every node, if the query is measured ([`execute_measured`]).

@@ -109,6 +109,13 @@ impl Writer<'_> {
                 select
             }
             Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
+            Rel::Working { name, columns, .. } => {
+                Select { from: quote(name), items: columns.clone(), ..Select::default() }
+            }
+            Rel::Recursive { recursion, .. } => {
+                let from = quote(&recursion.name);
+                Select { from, items: recursion.columns.clone(), ..Select::default() }
+            }
             Rel::Window { input, window } => self.window(input, window),
             Rel::Sort { input, keys } => {
                 let mut select = self.select(input);

@@ -105,7 +105,7 @@ impl<'a> Tree<'a> {
 
     fn inputs(&mut self, op: &'a PlanOp, depth: usize) {
         match op {
-            PlanOp::Scan(_) | PlanOp::Values { .. } => {}
+            PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Working { .. } => {}
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
@@ -114,6 +114,7 @@ impl<'a> Tree<'a> {
             | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Window { input, .. }
+            | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Lateral { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
@@ -239,6 +240,8 @@ impl<'a> Tree<'a> {
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
+            PlanOp::Working { name, .. } => format!("Scan new records on {name}"),
+            PlanOp::Recursive { .. } => "Repeat until convergence".into(),
             PlanOp::Window { window, .. } => self.window(window),
             PlanOp::Sort { keys, fetch, .. } => {
                 let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
@@ -455,9 +458,11 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),
+        PlanOp::Recursive { recursion, .. } => recursion.steps.iter().collect(),
         PlanOp::Window { window, .. } => window.exprs(),
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         PlanOp::FinalAggregate { .. }
+        | PlanOp::Working { .. }
         | PlanOp::Exchange { .. }
         | PlanOp::Limit { .. }
         | PlanOp::EarlyStop { .. }

@@ -67,6 +67,15 @@ fn renumber(rel: &mut Rel, number: &mut dyn FnMut(ColId) -> ColId, renamed: &mut
             }
             aggregates.iter_mut().for_each(|(id, _)| fresh(id));
         }
+        Rel::Working { columns, .. } => columns.iter_mut().for_each(fresh),
+        Rel::Recursive { recursion, .. } => {
+            for id in &mut recursion.seed {
+                if let Some(Expr::Column(new)) = map.get(id) {
+                    *id = *new;
+                }
+            }
+            recursion.columns.iter_mut().for_each(fresh);
+        }
         Rel::Window { window, .. } => window.calls.iter_mut().for_each(|(id, _)| fresh(id)),
         Rel::Filter { .. } | Rel::Join { .. } | Rel::Sort { .. } | Rel::Limit { .. } | Rel::Lateral { .. } => {}
     }

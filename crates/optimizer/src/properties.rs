@@ -57,7 +57,9 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
             keys
         }
         Rel::Values { rows, .. } if rows.len() <= 1 => vec![ColSet::new()],
-        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } => Vec::new(),
+        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } | Rel::Recursive { .. } | Rel::Working { .. } => {
+            Vec::new()
+        }
     }
 }
 
@@ -128,6 +130,7 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
             known.extend(counts.map(|(id, _)| *id));
             known
         }
+        Rel::Recursive { .. } | Rel::Working { .. } => ColSet::new(),
         Rel::Window { input, window } => {
             let mut known = not_null_columns(input);
             known.extend(window.calls.iter().filter(|(_, call)| is_never_null(&call.function)).map(|(id, _)| *id));

@@ -59,6 +59,11 @@ fn collect(rel: &Rel, mentioned: &mut ColSet, produced: &mut ColSet) {
             mentioned.extend(group);
             produced.extend(aggregates.iter().map(|(id, _)| id));
         }
+        Rel::Working { columns, .. } => produced.extend(columns),
+        Rel::Recursive { recursion, .. } => {
+            mentioned.extend(&recursion.seed);
+            produced.extend(&recursion.columns);
+        }
         Rel::Window { window, .. } => produced.extend(window.calls.iter().map(|(id, _)| id)),
         Rel::Union { inputs, columns } => {
             inputs.iter().for_each(|(_, ids)| mentioned.extend(ids));

@@ -16,6 +16,7 @@ pub fn exec_context(context: &StatementContext, tables: Arc<StatementTables>) ->
         buffers: buffers(variables),
         text_bytes_max: bytes(variables, "max_allowed_packet"),
         shared: Arc::default(),
+        working: Vec::new(),
         said_insert_id: {
             let process = context.process.clone();
             Arc::new(move |id| process.say_insert_id(id))

@@ -9,6 +9,7 @@
 //!   lookup.rs      LookupJoin
 //!   aggregate.rs   HashAggregate, PartialAggregate, FinalAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what is accumulated
+//!   recursion.rs   Recursive, Working
 //!   sort.rs        Sort
 //!   window.rs      Window
 //!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
@@ -28,6 +29,7 @@ mod exchange;
 mod join;
 mod long_texts;
 mod lookup;
+mod recursion;
 mod row;
 mod scan;
 mod sort;
@@ -198,6 +200,8 @@ impl Lowerer<'_> {
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 self.stream_aggregate(Grouping { input, group, aggregates })?
             }
+            PlanOp::Working { table, .. } => self.working(plan, *table)?,
+            PlanOp::Recursive { input, recursion } => self.recursive(input, recursion)?,
             PlanOp::Window { input, window } => self.window(input, window)?,
             PlanOp::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,

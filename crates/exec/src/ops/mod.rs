@@ -17,6 +17,7 @@ pub mod order_check;
 pub mod paced;
 mod plan_methods;
 pub mod project;
+pub mod recursive;
 mod reschedule;
 pub mod scan;
 pub mod scan_filter;
@@ -63,6 +64,8 @@ debug_as_displayed!(
     order_check::OrderCheckExec,
     paced::PacedExec,
     project::ProjectExec,
+    recursive::RecursiveExec,
+    recursive::WorkingExec,
     scan::ScanExec,
     shared::SharedExec,
     single_rows::SingleRowsExec,

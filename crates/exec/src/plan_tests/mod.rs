@@ -132,6 +132,7 @@ impl Query {
             session_calls: Arc::new(NoSession),
             parameters: Arc::default(),
             shared: Arc::default(),
+            working: Vec::new(),
             threads: self.threads,
             node_profiles: None,
         }

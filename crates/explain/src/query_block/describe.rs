@@ -133,6 +133,8 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         match &plan.op {
             PlanOp::Scan(scan) => self.table(scan, None, plan),
             PlanOp::Values { rows } => self.values(plan, rows),
+            PlanOp::Working { .. } => self.values(plan, &[]),
+            PlanOp::Recursive { input, .. } => self.own_or_derived(plan, |walk| walk.part(input, true)),
             PlanOp::Exchange { input, .. } | PlanOp::PartialAggregate { input, .. } => self.part(input, in_join),
             PlanOp::Project { input, .. } => {
                 self.part(input, in_join);

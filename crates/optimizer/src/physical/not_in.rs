@@ -180,6 +180,7 @@ fn not_null(plan: &Plan) -> ColSet {
         | PlanOp::StreamAggregate { input, group, .. } => {
             not_null(input).into_iter().filter(|id| group.contains(id)).collect()
         }
+        PlanOp::Working { .. } | PlanOp::Recursive { .. } => ColSet::new(),
         PlanOp::Filter { input, .. }
         | PlanOp::Window { input, .. }
         | PlanOp::Lateral { input, .. }

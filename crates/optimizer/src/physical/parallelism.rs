@@ -108,6 +108,11 @@ impl Parallelism {
             PlanOp::UnionAll { inputs, .. } => inputs.iter().map(|input| input.partitions).sum::<usize>().max(1),
             PlanOp::HashAggregate { input, .. } | PlanOp::Limit { input, .. } => input.partitions,
             PlanOp::Shared { .. } => self.threads,
+            PlanOp::Working { .. } => 1,
+            PlanOp::Recursive { input, .. } => {
+                gather(input);
+                1
+            }
             // One without partitions and order takes rows as they come.
             PlanOp::Window { input, .. } => {
                 gather(input);

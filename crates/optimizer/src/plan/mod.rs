@@ -14,6 +14,7 @@ mod late_fetch;
 mod long_list;
 mod memo;
 pub mod order;
+mod recursion;
 mod sharing;
 mod window;
 
@@ -29,6 +30,7 @@ use muster_algebra::{
     ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind, Switch,
 };
 use muster_types::Result;
+use recursion::working;
 use sharing::Sharing;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -123,6 +125,8 @@ impl<'a> Planner<'a> {
             }
             Rel::Join { .. } => join_order::plan_joins(self, rel, required),
             Rel::Aggregate { input, group, aggregates } => self.plan_aggregate(input, group, aggregates, required),
+            Rel::Working { table, name, columns } => Ok(working(*table, name, columns)),
+            Rel::Recursive { input, recursion } => self.plan_recursive(input, recursion),
             Rel::Window { input, window } => self.plan_window(input, window, required),
             Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
             Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),

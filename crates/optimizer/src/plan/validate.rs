@@ -18,7 +18,7 @@ mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
 use muster_algebra::{
-    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey, Window,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Recursion, Scan, Side, SortKey, Window,
 };
 use muster_types::Result;
 use muster_types::SqlError;
@@ -111,6 +111,8 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
+        PlanOp::Working { .. } => produce(plan.output.iter().copied(), produced)?,
+        PlanOp::Recursive { input, recursion } => check_recursive(plan, input, recursion, &known, produced)?,
         PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, &known, produced)?,
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
@@ -234,6 +236,22 @@ fn check_window(plan: &Plan, input: &Plan, window: &Window, known: &ColSet, prod
     check_exprs(window.exprs(), known)
 }
 
+fn check_recursive(
+    plan: &Plan,
+    input: &Plan,
+    recursion: &Recursion,
+    known: &ColSet,
+    produced: &mut ColSet,
+) -> Result<()> {
+    let width = recursion.columns.len();
+    let fits = |step: &Expr| matches!(step, Expr::Subplan(subplan) if subplan.outputs.len() == width);
+    if input.output != recursion.seed || plan.output != recursion.columns || !recursion.steps.iter().all(fits) {
+        return fail("the columns of a recursive table are not those of its parts");
+    }
+    check_exprs(&recursion.steps, known)?;
+    produce(plan.output.iter().copied(), produced)
+}
+
 fn check_lateral(plan: &Plan, input: &Plan, rows: &Expr, known: &ColSet, produced: &mut ColSet) -> Result<()> {
     let Expr::Subplan(subplan) = rows else { return fail("a dependent join without a subquery") };
     if !input.output.iter().chain(&subplan.outputs).eq(&plan.output) {
@@ -267,7 +285,8 @@ fn check_partitions(plan: &Plan) -> Result<()> {
         }
         PlanOp::MergeJoin { .. } | PlanOp::EarlyStop { .. } => inputs == [1, 1] && plan.partitions == 1,
         PlanOp::StreamAggregate { .. } | PlanOp::Shared { .. } => inputs == [1],
-        PlanOp::Window { .. } => inputs == [1] && plan.partitions == 1,
+        PlanOp::Window { .. } | PlanOp::Recursive { .. } => inputs == [1] && plan.partitions == 1,
+        PlanOp::Working { .. } => plan.partitions == 1,
         PlanOp::Limit { offset, .. } => inputs == [plan.partitions] && (plan.partitions == 1 || *offset == 0),
         PlanOp::UnionAll { .. } => inputs.iter().sum::<usize>().max(1) == plan.partitions,
         PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Sort { .. } | PlanOp::Exchange { .. } => true,

@@ -63,6 +63,7 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
             let below = if group.is_empty() { Vec::new() } else { below };
             Rel::Aggregate { input: Box::new(simplify(*input, &below)), group, aggregates }
         }
+        Rel::Recursive { input, recursion } => Rel::Recursive { input: Box::new(simplify(*input, &[])), recursion },
         Rel::Window { input, window } => Rel::Window { input: Box::new(simplify(*input, &[])), window },
         Rel::Limit { input, offset, count } => Rel::Limit { input: Box::new(simplify(*input, &[])), offset, count },
         Rel::Union { inputs, columns } => {
@@ -74,7 +75,7 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
             let keeps = keeps && !known.iter().any(|p| rejects_null(p, &added));
             Rel::Lateral { input: Box::new(simplify(*input, known)), rows, keeps }
         }
-        leaf @ (Rel::Get { .. } | Rel::Values { .. }) => leaf,
+        leaf @ (Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. }) => leaf,
     }
 }
 

@@ -49,6 +49,9 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             });
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })
         }
+        Rel::Recursive { input, recursion } => {
+            (predicates, Rel::Recursive { input: Box::new(push(*input, Vec::new(), context)?), recursion })
+        }
         Rel::Window { input, window } => {
             let (go, stay) = predicates.into_iter().partition(|p| takes_whole_partitions(p, &input, &window, context));
             (stay, Rel::Window { input: Box::new(push(*input, go, context)?), window })
@@ -79,7 +82,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             }
             (stay, Rel::Union { inputs: done, columns })
         }
-        leaf @ (Rel::Get { .. } | Rel::Values { .. }) => (predicates, leaf),
+        leaf @ (Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. }) => (predicates, leaf),
     };
     Ok(crate::join_order::graph::filtered(below, stay))
 }

@@ -81,7 +81,12 @@ fn merge_lateral(input: Rel, rows: Expr, keeps: bool, context: &mut RewriteConte
 fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
     merge_subqueries(&mut rel, context)?;
     match rel {
-        Rel::Get { .. } | Rel::Values { .. } => Ok((rel, Substitution::new())),
+        Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. } => Ok((rel, Substitution::new())),
+        Rel::Recursive { input, recursion } => {
+            let (input, map) = merge(*input, context)?;
+            let input = Box::new(deliver(input, &map, &recursion.seed, context));
+            Ok((Rel::Recursive { input, recursion }, Substitution::new()))
+        }
         Rel::Filter { input, predicates } => {
             let (input, map) = merge(*input, context)?;
             let predicates: Vec<Expr> = predicates.into_iter().map(|p| substitute(p, &map)).collect();

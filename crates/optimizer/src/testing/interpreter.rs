@@ -46,7 +46,9 @@ impl Data {
             Rel::Aggregate { input, group, aggregates } => {
                 self.aggregate(self.rel(input, outer), group, aggregates, outer)
             }
-            Rel::Window { .. } => panic!("window functions are compared with MySQL's"),
+            Rel::Window { .. } | Rel::Recursive { .. } | Rel::Working { .. } => {
+                panic!("window functions are compared with MySQL's")
+            }
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
             Rel::Limit { input, offset, count } => limit(self.rel(input, outer), *offset, *count),
             Rel::Lateral { input, rows, keeps } => self.lateral(self.rel(input, outer), rows, *keeps, outer),
@@ -123,7 +125,10 @@ impl Data {
                 let PlanOp::PartialAggregate { input, .. } = &partial.op else { panic!("nothing was accumulated") };
                 self.aggregate(self.plan(input, outer), group, aggregates, outer)
             }
-            PlanOp::PartialAggregate { .. } | PlanOp::Window { .. } => panic!("not by itself, and not in these tests"),
+            PlanOp::PartialAggregate { .. }
+            | PlanOp::Window { .. }
+            | PlanOp::Recursive { .. }
+            | PlanOp::Working { .. } => panic!("not by itself, and not in these tests"),
             PlanOp::Exchange { input, .. } => self.plan(input, outer),
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 let rows = self.plan(input, outer);

@@ -47,6 +47,8 @@ pub(crate) struct Binder<'a> {
     /// The query expressions begun so far, and the one that is being bound.
     pub expressions: Expressions,
     pub tables_bound: usize,
+    /// Recursive tables that have been bound.
+    pub recursive_tables: usize,
     /// Stored tables that are read, once for each mention.
     pub reads: Vec<TableRead>,
     /// The stored column behind each column that is read in another form: TIMESTAMP in local time, padded CHAR.
@@ -154,6 +156,7 @@ impl<'a> Binder<'a> {
             block: None,
             expressions: Expressions::default(),
             tables_bound: 0,
+            recursive_tables: 0,
             reads: Vec::new(),
             stored_columns: HashMap::new(),
             view_checks: Vec::new(),

@@ -35,6 +35,7 @@ mod numbering;
 mod order;
 mod output;
 mod query;
+mod recursion;
 mod result_shape;
 mod scope;
 mod select;

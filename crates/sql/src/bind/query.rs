@@ -125,7 +125,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn set_expression(&mut self, body: &SetExpr, names: &Names, ordered: bool) -> Result<BoundQuery> {
+    pub(super) fn set_expression(&mut self, body: &SetExpr, names: &Names, ordered: bool) -> Result<BoundQuery> {
         match body {
             SetExpr::Select(select) => self.select(select, names, &[], Limits::default(), ordered),
             SetExpr::Query(query) => self.query(query, names, ordered),
@@ -177,7 +177,7 @@ impl Binder<'_> {
     }
 
     /// All rows of the inputs, those of the first `distinct` inputs made distinct.
-    fn union(&mut self, mut inputs: Vec<BoundQuery>, distinct: usize) -> Result<BoundQuery> {
+    pub(super) fn union(&mut self, mut inputs: Vec<BoundQuery>, distinct: usize) -> Result<BoundQuery> {
         if inputs.len() == 1 && distinct == 0 {
             return Ok(inputs.remove(0));
         }
@@ -373,14 +373,16 @@ fn refuse_table(key: &ast::Expr) -> Result<()> {
 
 /// Adds the tables of a WITH clause to the names.
 pub(super) fn add_ctes<'p>(with: &'p ast::With, names: &mut Names<'p>) -> Result<()> {
-    if with.recursive {
-        return Err(SqlError::unsupported("WITH RECURSIVE"));
-    }
     for cte in &with.cte_tables {
         if with.cte_tables.iter().filter(|c| c.alias.name == cte.alias.name).count() > 1 {
             return Err(SqlError::table_not_unique(&cte.alias.name.value));
         }
-        names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
+        names.ctes = Some(Rc::new(Cte {
+            ast: cte,
+            is_recursive: with.recursive,
+            before: names.ctes.take(),
+            outer: names.outer,
+        }));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The meaning of names: the columns of a FROM clause, those of the queries around it, and WITH tables.
 
-use super::{binder::Aggregates, dml::RelationSource, select::Selected};
+use super::{binder::Aggregates, dml::RelationSource, recursion::WorkingTable, select::Selected};
 use crate::statement::ItemTexts;
 use muster_algebra::{ColId, Definer};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -192,6 +192,8 @@ impl<'p> Scope<'p> {
 #[derive(Debug)]
 pub(crate) struct Cte<'p> {
     pub ast: &'p ast::Cte,
+    /// True within WITH RECURSIVE: its query may mention it.
+    pub is_recursive: bool,
     pub before: Option<Rc<Cte<'p>>>,
     pub outer: Option<&'p Scope<'p>>,
 }
@@ -204,6 +206,8 @@ pub(crate) struct Names<'p> {
     /// Whose rights count instead of the user's, inside a view.
     pub definer: Option<&'p Definer>,
     pub ctes: Option<Rc<Cte<'p>>>,
+    /// The recursive tables whose queries are being bound.
+    pub working: Option<Rc<WorkingTable<'p>>>,
     /// The query around it.
     pub outer: Option<&'p Scope<'p>>,
     /// The texts of SELECT items as they were written.
@@ -220,7 +224,7 @@ impl<'p> Names<'p> {
     /// The names of a statement of the user, outside of any view and WITH table.
     pub fn of_statement(database: Option<&'p str>, written: &'p ItemTexts) -> Names<'p> {
         let (definer, ctes, outer) = (None, None, None);
-        Names { database, definer, ctes, outer, written, assigns: false, view_depth: 0, cte_depth: 0 }
+        Names { database, definer, ctes, working: None, outer, written, assigns: false, view_depth: 0, cte_depth: 0 }
     }
 
     /// The same names in a statement that assigns to user variables, or does not.

@@ -81,6 +81,12 @@ impl Binder<'_> {
             return Err(SqlError::syntax(alias_name, 1));
         }
         if database.is_none()
+            && let Some(working) = names.working(table)
+        {
+            let bound = self.working_rows(working)?;
+            return self.derived(bound, alias_name, Vec::new());
+        }
+        if database.is_none()
             && let Some(cte) = names.cte(table)
         {
             let start = name.0.first().and_then(|part| part.as_ident()).map(|ident| ident.span.start);
@@ -212,7 +218,10 @@ impl Binder<'_> {
             Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
         let reads = self.reads.len();
         let begun = self.begin_derived(alias, used_at);
-        let bound = self.query(&cte.ast.query, &inside, false)?;
+        let bound = match cte.is_recursive {
+            true => self.recursive(cte, &inside)?,
+            false => self.query(&cte.ast.query, &inside, false)?,
+        };
         self.end_derived(begun, &bound.rel, alias);
         self.shelter(reads, &bound.rel, alias);
         self.derived(bound, alias, column_names(&cte.ast.alias)?)
@@ -238,6 +247,7 @@ impl Binder<'_> {
             database: view.current_database.as_deref(),
             definer: view.definer.as_ref().or(names.definer),
             ctes: None,
+            working: None,
             outer: None,
             written: &query.items,
             assigns: false,

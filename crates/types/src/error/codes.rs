@@ -307,6 +307,11 @@ codes! {
     LockDeadlock = 1213, "40001";
     UnresolvedTableLock = 3568, "HY000";
     LockNowait = 3572, "HY000";
+    CteRecursiveRequiresUnion = 3573, "HY000";
+    CteRecursiveRequiresNonrecursiveFirst = 3574, "HY000";
+    CteRecursiveForbidsAggregation = 3575, "HY000";
+    CteRecursiveForbiddenJoinOrder = 3576, "HY000";
+    CteRecursiveRequiresSingleReference = 3577, "HY000";
     WindowNoSuchWindow = 3579, "HY000";
     WindowCircularity = 3580, "HY000";
     WindowNoChildPartitioning = 3581, "HY000";

@@ -40,6 +40,8 @@ pub fn check(plan: &Plan) -> Result<()> {
         }
         PlanOp::MergeJoin { kind, left, right, keys, .. } => check_merge(plan, *kind, left, right, keys),
         PlanOp::Values { .. }
+        | PlanOp::Working { .. }
+        | PlanOp::Recursive { .. }
         | PlanOp::HashJoin { .. }
         | PlanOp::LookupJoin { .. }
         | PlanOp::NestedLoopJoin { .. }

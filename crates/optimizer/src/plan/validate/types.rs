@@ -48,6 +48,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
         | PlanOp::StreamAggregate { aggregates, .. } => {
             aggregates.iter().flat_map(|(_, call)| &call.args).try_for_each(|e| check_expr(e, columns))
         }
+        PlanOp::Recursive { recursion, .. } => recursion.steps.iter().try_for_each(|e| check_expr(e, columns)),
         PlanOp::Window { window, .. } => window.exprs().into_iter().try_for_each(|e| check_expr(e, columns)),
         PlanOp::Sort { keys, .. } => keys.iter().try_for_each(|k| check_expr(&k.expr, columns)),
         PlanOp::UnionAll { inputs, columns: lists } => {
@@ -63,6 +64,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
         }
         PlanOp::Exchange { .. }
         | PlanOp::FinalAggregate { .. }
+        | PlanOp::Working { .. }
         | PlanOp::Limit { .. }
         | PlanOp::EarlyStop { .. }
         | PlanOp::Shared { .. } => Ok(()),

@@ -57,6 +57,8 @@ fn rel(r: &Rel, columns: &Columns, depth: usize, out: &mut String) {
         Rel::Lateral { rows, keeps, .. } => {
             format!("{}lateral {}", if *keeps { "left " } else { "" }, expr(rows, columns))
         }
+        Rel::Working { name, .. } => format!("working {name}"),
+        Rel::Recursive { recursion, .. } => format!("recursive {}", recursion.name),
         Rel::Window { window, .. } => {
             let keys = |list: &[Expr]| exprs(list, columns);
             let order: Vec<Expr> = window.order.iter().map(|k| k.expr.clone()).collect();

@@ -1,0 +1,91 @@
+//! WITH RECURSIVE.
+
+use super::{Lowerer, Node};
+use crate::{
+    ExecContext,
+    expr::{Scope, scope::TraitMap},
+    ops::recursive::{Layout, RecursiveExec, RoundRows, Step, WorkingExec},
+};
+use muster_algebra::{Expr, Plan, PlanOp, Recursion, Subplan};
+use muster_types::{Result, SqlError, SqlType};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    /// The rows of the round before of a recursive table.
+    pub(super) fn working(&mut self, plan: &Plan, table: usize) -> Result<Node> {
+        let found = self.context.working.iter().rev().find(|(number, _)| *number == table);
+        let rows = found.map(|(_, rows)| rows.clone());
+        let rows = rows.ok_or_else(|| SqlError::internal("a recursive table outside of its recursion"))?;
+        let exec = WorkingExec::new(rows, self.schema(&plan.output));
+        Ok(Node::new(Arc::new(exec), plan.output.clone(), TraitMap::new()))
+    }
+
+    pub(super) fn recursive(&mut self, input: &Plan, recursion: &Recursion) -> Result<Node> {
+        let seed = self.node(input)?.single("the first rows of a recursion")?.select(&recursion.seed)?;
+        let rows = RoundRows::default();
+        let mut working = self.context.working.clone();
+        working.push((recursion.working, rows.clone()));
+        // Rounds are many and small: tasks would cost more than they bring.
+        let context = ExecContext { working, threads: 1, node_profiles: None, ..self.context.clone() };
+        let (mut steps, mut outputs) = (Vec::new(), Vec::new());
+        for step in &recursion.steps {
+            let Expr::Subplan(subplan) = step else {
+                return Err(SqlError::internal("a recursion without a subplan"));
+            };
+            let Subplan { plan, outputs: ids, params, .. } = &**subplan;
+            if !params.is_empty() {
+                return Err(SqlError::internal("a recursion with columns of a query around it"));
+            }
+            let position = |id| plan.output.iter().position(|own| own == id);
+            let places: Option<Vec<usize>> = ids.iter().map(position).collect();
+            outputs.push(places.ok_or_else(|| SqlError::internal("a column is not in a recursive step"))?);
+            steps.push(match keeps_nothing(plan) {
+                true => Step::Repeated(super::lower(plan, &self.columns, &context)?),
+                false => Step::Planned(plan.clone()),
+            });
+        }
+        let schema = self.schema(&recursion.columns);
+        let keys = match recursion.distinct {
+            true => {
+                let scope =
+                    Scope { schema: schema.clone(), columns: recursion.columns.clone(), traits: TraitMap::new() };
+                let compiler = self.compiler(&scope);
+                let key = |id: &_| Ok(compiler.grouping_key(&Expr::Column(*id))?.0);
+                Some(recursion.columns.iter().map(key).collect::<Result<Vec<_>>>()?)
+            }
+            false => None,
+        };
+        let length = |id| match self.columns.ty(id) {
+            SqlType::Text { length, .. } => Some((length, self.columns.get(id).name.clone())),
+            _ => None,
+        };
+        let layout = Layout {
+            steps,
+            outputs,
+            rows,
+            columns: self.columns.clone(),
+            context,
+            keys,
+            lengths: recursion.columns.iter().map(|id| length(*id)).collect(),
+            rounds_max: recursion.rounds_max,
+            strict: recursion.strict,
+        };
+        let exec = RecursiveExec::new(seed.exec, schema, Arc::new(layout));
+        Ok(Node::new(Arc::new(exec), recursion.columns.clone(), TraitMap::new()))
+    }
+}
+
+/// Returns true for operators that keep nothing from one run to the next.
+fn keeps_nothing(plan: &Plan) -> bool {
+    let is_plain = |expr: &&Expr| {
+        let mut is_plain = true;
+        expr.visit(&mut |part| is_plain &= !matches!(part, Expr::Subplan(_)));
+        is_plain
+    };
+    let here = match &plan.op {
+        PlanOp::Working { .. } => true,
+        PlanOp::Filter { .. } | PlanOp::Project { .. } => plan.exprs().iter().all(is_plain),
+        _ => false,
+    };
+    here && plan.inputs().into_iter().all(keeps_nothing)
+}
