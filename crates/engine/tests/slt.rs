@@ -244,6 +244,7 @@ files! {
     numbers_beyond_bigint
     order_by_names
     outer_aggregates
+    recursive
     refused_forms
     replace
     result_types

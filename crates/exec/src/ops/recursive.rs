@@ -264,11 +264,11 @@ impl Recursion {
             }
             *self.layout.rows.lock() = made;
             self.rounds += 1;
-            if self.rounds > self.layout.rounds_max.saturating_add(1) {
+            if self.rounds > self.layout.rounds_max {
                 let message = format!(
                     "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a larger \
                      value.",
-                    self.rounds - 1
+                    self.rounds
                 );
                 return Err(external(SqlError::new(ErrorCode::CteMaxRecursion, message)));
             }
