@@ -109,13 +109,8 @@ impl Writer<'_> {
                 select
             }
             Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
-            Rel::Working { name, columns, .. } => {
-                Select { from: quote(name), items: columns.clone(), ..Select::default() }
-            }
-            Rel::Recursive { recursion, .. } => {
-                let from = quote(&recursion.name);
-                Select { from, items: recursion.columns.clone(), ..Select::default() }
-            }
+            Rel::Working { name, columns, .. } => of_table(name, columns),
+            Rel::Recursive { recursion, .. } => of_table(&recursion.name, &recursion.columns),
             Rel::Window { input, window } => self.window(input, window),
             Rel::Sort { input, keys } => {
                 let mut select = self.select(input);
@@ -309,4 +304,9 @@ fn with_tail(mut text: String, select: &Select) -> String {
         text.push_str(&format!(" limit {limit}"));
     }
     text
+}
+
+/// All columns of a table of WITH RECURSIVE.
+fn of_table(name: &str, columns: &[ColId]) -> Select {
+    Select { from: quote(name), items: columns.to_vec(), ..Select::default() }
 }

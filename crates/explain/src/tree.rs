@@ -240,18 +240,15 @@ impl<'a> Tree<'a> {
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
-            PlanOp::Working { name, .. } => format!("Scan new records on {name}"),
-            PlanOp::Recursive { .. } => "Repeat until convergence".into(),
             PlanOp::Window { window, .. } => self.window(window),
             PlanOp::Sort { keys, fetch, .. } => {
                 let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
                 format!("Sort: {}{limit}", self.sort_keys(keys))
             }
-            PlanOp::Limit { offset: 0, count: Some(n), .. } => format!("Limit: {n} row(s)"),
-            PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
-            PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
+            PlanOp::Limit { offset, count, .. } => limit(*offset, *count),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
-            PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op).into(),
+            PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op),
+            PlanOp::Working { .. } | PlanOp::Recursive { .. } => plain_name(op),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
             }
@@ -405,12 +402,23 @@ impl<'a> Tree<'a> {
 }
 
 /// The name of an operator of which nothing else is told.
-fn plain_name(op: &PlanOp) -> &'static str {
-    match op {
+fn limit(offset: u64, count: Option<u64>) -> String {
+    match (offset, count) {
+        (0, Some(n)) => format!("Limit: {n} row(s)"),
+        (_, Some(n)) => format!("Limit/Offset: {n}/{offset} row(s)"),
+        (_, None) => format!("Offset: {offset} row(s)"),
+    }
+}
+
+fn plain_name(op: &PlanOp) -> String {
+    let name = match op {
+        PlanOp::Working { name, .. } => return format!("Scan new records on {name}"),
+        PlanOp::Recursive { .. } => "Repeat until convergence",
         PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table",
         PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table",
         _ => "Append",
-    }
+    };
+    name.into()
 }
 
 /// The budget as a cost, and as the number of entries that it is enough for if nothing else costs anything.

@@ -7,7 +7,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/engine/src/virtual_tables/show/tables.rs", "listing", 93),
     ("crates/eval/src/text.rs", "call", 74),
     ("crates/exec/src/lower/lookup.rs", "lookup_join", 75),
-    ("crates/explain/src/tree.rs", "operator", 90),
+    ("crates/explain/src/tree.rs", "operator", 89),
     ("crates/optimizer/src/join_order/enumerator.rs", "search", 82),
     ("crates/optimizer/src/plan/validate.rs", "check", 138),
     ("crates/optimizer/src/rewrite/projection_merging.rs", "merge", 87),

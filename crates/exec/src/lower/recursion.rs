@@ -1,6 +1,6 @@
 //! WITH RECURSIVE.
 
-use super::{Lowerer, Node};
+use super::{Lowered, Lowerer, Node};
 use crate::{
     ExecContext,
     expr::{Scope, scope::TraitMap},
@@ -40,7 +40,10 @@ impl Lowerer<'_> {
             let places: Option<Vec<usize>> = ids.iter().map(position).collect();
             outputs.push(places.ok_or_else(|| SqlError::internal("a column is not in a recursive step"))?);
             steps.push(match keeps_nothing(plan) {
-                true => Step::Repeated(super::lower(plan, &self.columns, &context)?),
+                true => {
+                    let Lowered { operators, config } = super::lower(plan, &self.columns, &context)?;
+                    Step::Repeated { operators, config }
+                }
                 false => Step::Planned(plan.clone()),
             });
         }

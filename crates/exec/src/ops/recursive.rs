@@ -5,7 +5,7 @@
 //! and run again for each round; of any other the operators are made anew, since they keep what they have built.
 
 use super::{only, plan_methods::no_expressions, unordered};
-use crate::{ExecContext, RowStream, error::external, expr::Physical, lower::Lowered};
+use crate::{ExecContext, RowStream, error::external, expr::Physical};
 use arrow_array::{Array, ArrayRef, RecordBatch, builder::StringViewBuilder, cast::AsArray};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, SchemaRef};
@@ -13,6 +13,7 @@ use arrow_select::{concat::concat_batches, filter::filter_record_batch};
 use datafusion_common::Result;
 use datafusion_execution::{
     TaskContext,
+    config::SessionConfig,
     memory_pool::{MemoryConsumer, MemoryReservation},
 };
 use datafusion_physical_plan::{
@@ -80,7 +81,10 @@ impl ExecutionPlan for WorkingExec {
 /// A step of a recursion.
 pub enum Step {
     /// Operators that keep nothing from one run to the next.
-    Repeated(Lowered),
+    Repeated {
+        operators: Arc<dyn ExecutionPlan>,
+        config: SessionConfig,
+    },
     Planned(Box<Plan>),
 }
 
@@ -275,9 +279,9 @@ impl Recursion {
         }
         let layout = &self.layout;
         self.reading = Some(match &layout.steps[self.step] {
-            Step::Repeated(lowered) => {
-                let task = layout.context.runtime.task_context(lowered.config.clone());
-                Reading::Repeated(lowered.operators.execute(0, task)?)
+            Step::Repeated { operators, config } => {
+                let task = layout.context.runtime.task_context(config.clone());
+                Reading::Repeated(operators.execute(0, task)?)
             }
             Step::Planned(plan) => {
                 Reading::Planned(crate::execute(plan, &layout.columns, &layout.context).map_err(external)?)

@@ -111,9 +111,9 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
-        PlanOp::Working { .. } => produce(plan.output.iter().copied(), produced)?,
-        PlanOp::Recursive { input, recursion } => check_recursive(plan, input, recursion, &known, produced)?,
-        PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, &known, produced)?,
+        PlanOp::Working { .. } | PlanOp::Recursive { .. } | PlanOp::Lateral { .. } => {
+            check_rows(plan, &known, produced)?
+        }
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
@@ -189,9 +189,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_same_columns(plan, input, "Sort")?;
             check_keys(keys, &known)?;
         }
-        PlanOp::Limit { input, .. } => {
-            check_same_columns(plan, input, "Limit")?;
-        }
+        PlanOp::Limit { input, .. } => check_same_columns(plan, input, "Limit")?,
         PlanOp::Exchange { input, kind } => {
             check_same_columns(plan, input, "Exchange")?;
             if let ExchangeKind::Hash { keys } = kind {
@@ -234,6 +232,15 @@ fn check_window(plan: &Plan, input: &Plan, window: &Window, known: &ColSet, prod
     }
     produce(computed(), produced)?;
     check_exprs(window.exprs(), known)
+}
+
+/// Checks nodes whose rows are those of subqueries.
+fn check_rows(plan: &Plan, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    match &plan.op {
+        PlanOp::Recursive { input, recursion } => check_recursive(plan, input, recursion, known, produced),
+        PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, known, produced),
+        _ => produce(plan.output.iter().copied(), produced),
+    }
 }
 
 fn check_recursive(

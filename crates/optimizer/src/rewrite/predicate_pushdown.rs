@@ -49,9 +49,6 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             });
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })
         }
-        Rel::Recursive { input, recursion } => {
-            (predicates, Rel::Recursive { input: Box::new(push(*input, Vec::new(), context)?), recursion })
-        }
         Rel::Window { input, window } => {
             let (go, stay) = predicates.into_iter().partition(|p| takes_whole_partitions(p, &input, &window, context));
             (stay, Rel::Window { input: Box::new(push(*input, go, context)?), window })
@@ -69,9 +66,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             });
             (stay, Rel::Lateral { input: Box::new(push(*input, go, context)?), rows, keeps })
         }
-        Rel::Limit { input, offset, count } => {
-            (predicates, Rel::Limit { input: Box::new(push(*input, Vec::new(), context)?), offset, count })
-        }
+        Rel::Limit { .. } | Rel::Recursive { .. } => (predicates, push_below(rel, context)?),
         Rel::Union { inputs, columns } => {
             let (stay, go): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| p.has_subquery());
             let mut done = Vec::new();

@@ -7,7 +7,7 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, SortKey, Switch, Window};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Recursion, Rel, SortKey, Switch, Window};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -82,11 +82,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
     merge_subqueries(&mut rel, context)?;
     match rel {
         Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. } => Ok((rel, Substitution::new())),
-        Rel::Recursive { input, recursion } => {
-            let (input, map) = merge(*input, context)?;
-            let input = Box::new(deliver(input, &map, &recursion.seed, context));
-            Ok((Rel::Recursive { input, recursion }, Substitution::new()))
-        }
+        Rel::Recursive { input, recursion } => merge_recursive(*input, recursion, context),
         Rel::Filter { input, predicates } => {
             let (input, map) = merge(*input, context)?;
             let predicates: Vec<Expr> = predicates.into_iter().map(|p| substitute(p, &map)).collect();
@@ -134,8 +130,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             Ok((lift_projections(kind, left, right, on, straight), map))
         }
         Rel::Aggregate { input, group, aggregates } => {
-            let (input, map) = merge(*input, context)?;
-            Ok(merge_aggregate(input, group, aggregates, map))
+            merge(*input, context).map(|(input, map)| merge_aggregate(input, group, aggregates, map))
         }
         Rel::Window { input, window } => merge_window(*input, window, context),
         Rel::Sort { input, keys } => {
@@ -231,6 +226,17 @@ fn lift_projections(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>, straig
     let mut exprs: Vec<(ColId, Expr)> = join.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
     exprs.extend(above);
     Rel::Project { input: Box::new(join), exprs }
+}
+
+/// A recursive table, whose first rows have the columns that they are named by.
+fn merge_recursive(
+    input: Rel,
+    recursion: Box<Recursion>,
+    context: &mut RewriteContext<'_>,
+) -> Result<(Rel, Substitution)> {
+    let (input, map) = merge(input, context)?;
+    let input = Box::new(deliver(input, &map, &recursion.seed, context));
+    Ok((Rel::Recursive { input, recursion }, Substitution::new()))
 }
 
 fn merge_window(input: Rel, mut window: Window, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {

@@ -125,10 +125,6 @@ impl Data {
                 let PlanOp::PartialAggregate { input, .. } = &partial.op else { panic!("nothing was accumulated") };
                 self.aggregate(self.plan(input, outer), group, aggregates, outer)
             }
-            PlanOp::PartialAggregate { .. }
-            | PlanOp::Window { .. }
-            | PlanOp::Recursive { .. }
-            | PlanOp::Working { .. } => panic!("not by itself, and not in these tests"),
             PlanOp::Exchange { input, .. } => self.plan(input, outer),
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 let rows = self.plan(input, outer);
@@ -147,6 +143,7 @@ impl Data {
                 let row = if *per_run { outer } else { &Row::new() };
                 renamed(self.plan(input, row), columns, &plan.output)
             }
+            other => panic!("{other:?} by itself, or not in these tests"),
         };
         // Exactly what is promised, so that nothing above can use more.
         let rows: Vec<Row> = rows.into_iter().map(|r| plan.output.iter().map(|id| (*id, r[id])).collect()).collect();
