@@ -221,7 +221,10 @@ fn collect<'a>(rel: &'a Rel, in_join: bool, within: &mut Vec<usize>, candidates:
 /// Returns true if the rows are the same wherever the relation stands.
 fn stands_alone(rel: &Rel) -> bool {
     fn plain(rel: &Rel) -> bool {
-        rel.exprs().into_iter().all(|e| !e.has_subquery() && e.is_movable()) && rel.inputs().into_iter().all(plain)
+        // The rows of a round are others in the next one.
+        !matches!(rel, Rel::Working { .. })
+            && rel.exprs().into_iter().all(|e| !e.has_subquery() && e.is_movable())
+            && rel.inputs().into_iter().all(plain)
     }
     plain(rel) && scope::free_columns(rel).is_empty()
 }
