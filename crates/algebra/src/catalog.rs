@@ -359,6 +359,14 @@ pub trait Catalog: Send + Sync {
     /// `None` when there is no such table (it may be a view).
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
+    /// As [`Catalog::table`], for a name within the definition of a view, which sees stored tables only.
+    fn table_of_view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
+        self.table(database, name, definer)
+    }
+    /// Notes that a statement reads or changes a table under an alias. Error 1137: a temporary one is opened once.
+    fn note_reference(&self, _table: TableId, _alias: &str) -> Result<()> {
+        Ok(())
+    }
     /// Error 1142 (`exclusive`: FOR UPDATE) or 3550 (FOR SHARE) for a table whose rows nobody locks.
     fn check_locking(&self, _database: &str, _table: &str, _exclusive: bool) -> Result<()> {
         Ok(())

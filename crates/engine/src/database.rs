@@ -339,7 +339,7 @@ impl Database {
         &self.options
     }
 
-    pub(crate) fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Arc<Tables> {
         &self.tables
     }
 

@@ -247,6 +247,7 @@ files! {
     table_statement
     tables
     temporal
+    temporary_tables
     timestamps
     transactions
     union_order

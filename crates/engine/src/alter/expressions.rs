@@ -1,7 +1,7 @@
 //! CHECKs of the altered table, and columns that expressions need: such a column is neither dropped nor renamed.
 
 use crate::{
-    catalog::TableEntry,
+    catalog::{TableEntry, is_temporary},
     ddl::expressions::{self, NewChecks},
     statement::StatementContext,
 };
@@ -53,7 +53,10 @@ pub fn altered(
         AlterAction::AddCheck(spec) => Some(spec),
         _ => None,
     });
-    let taken = expressions::names_of_checks(context, &def.database, &before.name);
+    let taken = match is_temporary(before.id) {
+        true => Default::default(),
+        false => expressions::names_of_checks(context, &def.database, &before.name),
+    };
     let new = NewChecks::new(&def.name, &checks, added, &|name| taken.contains(&name.to_lowercase()))?;
     new.refuse_other_columns()?;
     checks.extend(new.checks);

@@ -19,7 +19,10 @@ mod snapshot;
 mod stored;
 
 pub use column_key::column_key;
-pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, is_view, now_utc_micros, schema_of};
+pub use snapshot::{
+    Schema, Snapshot, TableEntry, TableExtras, ViewEntry, is_temporary, is_view, now_utc_micros, schema_of,
+    temporary_id,
+};
 pub use stored::FormerContent;
 
 use crate::persist::ChangeError;

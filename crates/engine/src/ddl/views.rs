@@ -3,7 +3,7 @@
 use super::{check_length, check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
-    catalog::{ViewEntry, is_view},
+    catalog::{ViewEntry, is_temporary, is_view},
     metadata_locks::TableUse,
     statement::{Done, StatementContext, query},
 };
@@ -69,7 +69,12 @@ fn new_view(
     (database, name): &(String, String),
     query: &Query,
 ) -> Result<ViewEntry> {
-    let (bound, _) = query::bind(context, query, Parameters::Values(&[]))?;
+    let (bound, tables) = query::bind(context, query, Parameters::Values(&[]))?;
+    if let Some(id) = tables.used().into_iter().find(|id| is_temporary(*id)) {
+        let table = tables.definitions().name_of(id).map_or("", |(_, name)| name);
+        let message = format!("View's SELECT refers to a temporary table '{table}'");
+        return Err(SqlError::new(ErrorCode::ViewSelectTemporary, message));
+    }
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";

@@ -83,7 +83,7 @@ impl SessionState {
             CreateIndex(statement) => done(alter::create_index(context, statement)),
             DropIndex(statement) => done(alter::drop_index(context, statement)),
             AlterTable(statement) => done(alter::alter_table(context, statement)),
-            DropTable { names, if_exists } => done(ddl::drop_tables(context, names, *if_exists)),
+            DropTable { names, if_exists, temporary } => done(ddl::drop_tables(context, names, *if_exists, *temporary)),
             TruncateTable(name) => done(ddl::truncate_table(context, name)),
             RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
             CreateView(statement) => done(ddl::create_view(context, statement)),
@@ -102,9 +102,12 @@ impl SessionState {
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),
             Commit(completion) => done(self.commit(context, *completion)),
-            Rollback(completion) => done(self.roll_back(*completion)),
+            Rollback(completion) => {
+                self.warn_of_temporary_tables(context);
+                done(self.roll_back(*completion))
+            }
             Savepoint(name) => done(self.savepoint(name)),
-            RollbackToSavepoint(name) => done(self.rollback_to_savepoint(name)),
+            RollbackToSavepoint(name) => done(self.rollback_to_savepoint(context, name)),
             ReleaseSavepoint(name) => done(self.release_savepoint(name)),
             LockTables(tables) => done(self.lock_tables(context, tables)),
             UnlockTables => done(self.unlock_tables(context)),

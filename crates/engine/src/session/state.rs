@@ -14,6 +14,7 @@ use crate::{
     processes::{SeenTransaction, SessionShared},
     statement::{Clock, KeptRun, SessionSnapshot, StatementContext},
     system_schema,
+    tables::SessionTables,
     transaction::SessionTransaction,
     variables::{self, OF_BINDING, Variables},
     virtual_tables::InformationSchema,
@@ -29,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
     pub database: Arc<Database>,
+    /// The tables that the session sees.
+    pub tables: Arc<SessionTables>,
     pub process: Arc<SessionShared>,
     pub login: Login,
     pub current_database: Option<String>,
@@ -55,6 +58,7 @@ impl SessionState {
         let seen: Arc<dyn SeenTransaction> = transaction.clone();
         let _ = process.transaction.set(Arc::downgrade(&seen));
         let mut state = SessionState {
+            tables: Arc::new(database.tables().of_session()),
             database,
             process,
             login,
@@ -104,6 +108,7 @@ impl SessionState {
 
     pub fn reset(&mut self) {
         self.abandon_transaction();
+        self.tables.drop_temporary();
         self.variables = self.database.globals();
         if self.login.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
@@ -188,6 +193,7 @@ impl SessionState {
         self.conditions.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
         StatementContext {
             database: self.database.clone(),
+            tables: self.tables.clone(),
             session: SessionSnapshot {
                 current_database,
                 variables,
@@ -208,6 +214,7 @@ impl SessionState {
             view: Mutex::default(),
             trace: OnceLock::new(),
             filled_table: OnceLock::new(),
+            postponed: Mutex::default(),
         }
     }
 
