@@ -286,7 +286,8 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
     let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
-    let rows = UnpublishedRows { files: &files, content: &content, auto_increment: Some(auto_increment) };
+    let rows =
+        UnpublishedRows { files: &files, column_ids: &[], content: &content, auto_increment: Some(auto_increment) };
     let rows = (auto_increment > 1).then_some(&rows);
     let published = tables.publish(rows, made, |next| {
         if exists(context, next, &def.database, &def.name, if_not_exists)? {
@@ -299,6 +300,7 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
             extras,
             files: files.clone(),
             created: now_utc_micros(),
+            layouts: Arc::default(),
         };
         let schema = next.schema_mut(&def.database)?;
         if is_filled {

@@ -122,7 +122,8 @@ fn take_over(companions: &Companions, catalog: &Catalog, former: Former) -> Resu
     for (entry, former) in former {
         let content = Content { statistics: former.statistics, changed_rows: 0, loaded: former.updated };
         let auto_increment = Some(former.auto_increment);
-        UnpublishedRows { files: &entry.files, content: &content, auto_increment }.write(companions)?;
+        let (files, column_ids) = (&entry.files, &entry.layouts.ids);
+        UnpublishedRows { files, column_ids, content: &content, auto_increment }.write(companions)?;
     }
     Ok(catalog.change(|_| Ok(()))?)
 }

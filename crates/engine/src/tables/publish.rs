@@ -131,6 +131,8 @@ impl Drop for NewFiles<'_> {
 pub struct UnpublishedRows<'a> {
     /// All files of the table, the clustered tree's first.
     pub files: &'a [FileId],
+    /// Ids of the columns that the content is of; empty: their positions.
+    pub column_ids: &'a [u32],
     pub content: &'a Content,
     /// The first value of the AUTO_INCREMENT column for rows in a new clustered tree; `None` if the tree is not new.
     pub auto_increment: Option<u64>,
@@ -141,6 +143,6 @@ impl UnpublishedRows<'_> {
         if let Some(next) = self.auto_increment {
             AutoIncrement::write(companions, self.files[0], next)?;
         }
-        self.content.write_all(companions, self.files)
+        self.content.write_all(companions, self.files, self.column_ids)
     }
 }

@@ -38,7 +38,7 @@ impl TableSet {
         }
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {
-                Some(handle) if handle.files() == entry.files => handle.clone(),
+                Some(handle) if handle.is_of(entry) => handle.clone(),
                 Some(handle) => Arc::new(handle.on_other_files(entry.clone(), since)),
                 None => Arc::new(Handle::new(entry.clone(), companions, since)),
             };

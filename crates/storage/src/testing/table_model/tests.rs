@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Events that every set of seeds must meet.
-const MUST_MEET: [&str; 18] = [
+const MUST_MEET: [&str; 23] = [
     "Encode",
     "Split",
     "Post",
@@ -27,6 +27,11 @@ const MUST_MEET: [&str; 18] = [
     "marked",
     "marked entries put in again",
     "purged",
+    "columns added",
+    "columns dropped",
+    "columns moved",
+    "leaves of former layouts",
+    "leaves of three layouts",
 ];
 
 /// Runs histories. Returns what they met, and the seeds that failed with what was wrong.
