@@ -7,7 +7,7 @@ use super::{
     table::{AlteredTable, value_of_new},
 };
 use crate::{
-    catalog::{TableEntry, schema_of},
+    catalog::{TableEntry, is_temporary, schema_of},
     dml::{Conversion, Evaluation, Rules},
     statement::{BindEnvironment, StatementContext, StatementTables},
     tables::{Content, NewFiles, least_auto_increment, storage_error},
@@ -43,7 +43,7 @@ pub fn copy<'a>(context: &'a Arc<StatementContext>, entry: &TableEntry, altered:
     drop(current);
     let schema = schema_of(&altered.def);
     // The loader takes a table whose rows it keeps: one without any.
-    let empty = tables.store().create_table(&schema).map_err(|e| storage_error(&altered.def, e))?;
+    let empty = tables.create_files(&altered.def, is_temporary(entry.def.id))?;
     let empty_files = tables.new_files(empty.clone());
     let target = tables.store().open_table(schema.clone(), empty, TableStatistics::of_no_rows(&schema))?;
     let progress: Arc<LoadProgress> = Arc::default();

@@ -313,7 +313,7 @@ fn store(context: &StatementContext, made: NewTable, statement: &CreateTable) ->
     let tables = &context.tables;
     let temporary = statement.temporary.then(|| tables.new_temporary_id());
     let schema = schema_of(&def);
-    let files = tables.store().create_table(&schema)?;
+    let files = tables.create_files(&def, statement.temporary)?;
     let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.

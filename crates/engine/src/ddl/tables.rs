@@ -94,9 +94,8 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
     if context.checks_foreign_keys() && !is_temporary(entry.def.id) {
         foreign_keys::refuse_truncate_of_parent(&tables.definitions(), &entry)?;
     }
-    let schema = entry.schema();
     tables.in_reserve(|| {
-        let files = tables.store().create_table(&schema)?;
+        let files = tables.create_files(&entry.def, is_temporary(entry.def.id))?;
         let made = tables.new_files(files.clone());
         let empty = entry.with_files(files);
         tables.publish_of(entry.def.id, None, made, |next| next.replace_table(&entry, empty))

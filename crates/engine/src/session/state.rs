@@ -191,7 +191,7 @@ impl SessionState {
         self.process.has_said_insert_id.store(false, Relaxed);
         let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
         self.conditions.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
-        StatementContext {
+        let context = StatementContext {
             database: self.database.clone(),
             tables: self.tables.clone(),
             session: SessionSnapshot {
@@ -215,7 +215,9 @@ impl SessionState {
             trace: OnceLock::new(),
             filled_table: OnceLock::new(),
             postponed: Mutex::default(),
-        }
+        };
+        context.tables.set_temporary_bytes_max(context.session.variables.unsigned("max_tmp_session_space_usage"));
+        context
     }
 
     /// The time of the statement that has begun.

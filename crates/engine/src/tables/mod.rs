@@ -47,7 +47,7 @@ use crate::{
     persist,
 };
 use companions::Companions;
-use muster_storage::{FileId, Reserve, Store, Table, mutex::Mutex};
+use muster_storage::{FileId, Reserve, Store, Table, file::TemporarySpace, mutex::Mutex};
 use muster_types::Result;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -62,6 +62,8 @@ pub struct Tables {
     change: Mutex<()>,
     /// The sessions that have temporary tables.
     sessions: TemporarySessions,
+    /// The room that files of temporary tables may take.
+    temporary_space: Arc<TemporarySpace>,
 }
 
 impl Tables {
@@ -84,8 +86,15 @@ impl Tables {
         store.remove_unknown_files(&known)?;
         let reserve = Reserve::new(store.disk().clone(), store.directory());
         let current = RwLock::new(Arc::new(TableSet::first(definitions, &companions)));
-        let tables =
-            Tables { companions, catalog, reserve, current, change: Mutex::new(()), sessions: Default::default() };
+        let tables = Tables {
+            companions,
+            catalog,
+            reserve,
+            current,
+            change: Mutex::new(()),
+            sessions: TemporarySessions::default(),
+            temporary_space: Arc::new(TemporarySpace::new(u64::MAX)),
+        };
         tables.keep_reserve();
         Ok(tables)
     }

@@ -7,14 +7,15 @@
 //!   TemporarySessions   the sessions that have some, so that purge and rollback find their trees by file
 //! ```
 //!
-//! Files of temporary tables are like others, but no catalog names them: they are deleted with the table or with the
-//! session, and after a crash by the next start. Their statistics and counters are kept in memory. Nobody else sees
-//! the tables, so they need no metadata locks, and every view may read their files.
+//! No catalog names files of temporary tables: they are deleted with the table or with the session, and after a crash by
+//! the next start. Changes of their pages are not in the log, which has their undo records only. Their statistics and
+//! counters are kept in memory. Nobody else sees the tables, so they need no metadata locks, and every view may read
+//! their files.
 
-use super::{Companions, NewFiles, TableSet, Tables, UnpublishedRows};
-use crate::catalog::{Schema, Snapshot, is_temporary, temporary_id};
-use muster_algebra::TableId;
-use muster_storage::{FileId, Store, Table, mutex::Mutex};
+use super::{Companions, NewFiles, TableSet, Tables, UnpublishedRows, storage_error};
+use crate::catalog::{Schema, Snapshot, is_temporary, schema_of, temporary_id};
+use muster_algebra::{TableDef, TableId};
+use muster_storage::{FileId, Store, Table, file::TemporarySpace, mutex::Mutex};
 use muster_types::{Result, SqlError};
 use std::sync::{
     Arc, Weak,
@@ -25,6 +26,8 @@ use std::sync::{
 pub struct SessionTables {
     shared: Arc<Tables>,
     companions: Companions,
+    /// The room that files of temporary tables of the session may take.
+    space: Arc<TemporarySpace>,
     layers: Arc<Layers>,
 }
 
@@ -82,7 +85,13 @@ impl Tables {
     /// The tables of a new session, which has no temporary ones.
     pub fn of_session(self: &Arc<Tables>) -> SessionTables {
         let companions = Companions::in_memory(self.store().clone());
-        SessionTables { shared: Arc::clone(self), companions, layers: Arc::default() }
+        let space = Arc::new(TemporarySpace::within(&self.temporary_space));
+        SessionTables { shared: Arc::clone(self), companions, space, layers: Arc::default() }
+    }
+
+    /// Bounds the bytes of all files of temporary tables.
+    pub fn set_temporary_bytes_max(&self, bytes: u64) {
+        self.temporary_space.set_max(bytes);
     }
 }
 
@@ -121,6 +130,17 @@ impl SessionTables {
     /// The definitions as they are now.
     pub fn definitions(&self) -> Arc<Snapshot> {
         self.current().definitions.clone()
+    }
+
+    /// Bounds the bytes of the files of the session's temporary tables.
+    pub fn set_temporary_bytes_max(&self, bytes: u64) {
+        self.space.set_max(bytes);
+    }
+
+    /// Makes the files of an empty table, a temporary one or a stored one. Error 1114.
+    pub fn create_files(&self, def: &TableDef, temporary: bool) -> Result<Vec<FileId>> {
+        let made = self.store().create_table_in(&schema_of(def), temporary.then_some(&self.space));
+        made.map_err(|e| if temporary { storage_error(def, e) } else { e.into() })
     }
 
     /// The number of a new temporary table.
