@@ -131,7 +131,7 @@ class Draw:
         if kind < 0.5:
             return f"{self.one(['SUM', 'AVG'])}({number})"
         if kind < 0.8:
-            # Of texts that are equal any may be the largest.
+            # Any of several equal texts may be the largest.
             column = self.one([c for c in COLUMNS if c not in ("s",)])
             return f"{self.one(['MIN', 'MAX'])}({column})"
         if kind < 0.9 and not exact:

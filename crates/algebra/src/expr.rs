@@ -342,6 +342,28 @@ pub enum AggregateFunction {
     BitXor,
 }
 
+impl AggregateFunction {
+    /// The name as MySQL prints it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AggregateFunction::Count => "count",
+            AggregateFunction::Sum => "sum",
+            AggregateFunction::Avg => "avg",
+            AggregateFunction::Min => "min",
+            AggregateFunction::Max => "max",
+            AggregateFunction::AnyValue => "any_value",
+            AggregateFunction::GroupConcat { .. } => "group_concat",
+            AggregateFunction::StdDevPop => "std",
+            AggregateFunction::StdDevSamp => "stddev_samp",
+            AggregateFunction::VarPop => "variance",
+            AggregateFunction::VarSamp => "var_samp",
+            AggregateFunction::BitAnd => "bit_and",
+            AggregateFunction::BitOr => "bit_or",
+            AggregateFunction::BitXor => "bit_xor",
+        }
+    }
+}
+
 /// One aggregate of a GROUP BY.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AggregateCall {

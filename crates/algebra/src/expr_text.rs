@@ -190,28 +190,15 @@ impl Printer<'_> {
     pub fn aggregate(&self, call: &AggregateCall) -> String {
         let distinct = if call.distinct { "distinct " } else { "" };
         let args = if call.args.is_empty() { "0".to_string() } else { self.list(&call.args) };
-        let name = match &call.function {
-            AggregateFunction::Count => "count",
-            AggregateFunction::Sum => "sum",
-            AggregateFunction::Avg => "avg",
-            AggregateFunction::Min => "min",
-            AggregateFunction::Max => "max",
-            AggregateFunction::AnyValue => "any_value",
+        let tail = match &call.function {
             AggregateFunction::GroupConcat { separator, order, .. } => {
                 let order =
                     if order.is_empty() { String::new() } else { format!(" order by {}", self.sort_keys(order)) };
-                let separator = Value::Text(separator.clone());
-                return format!("group_concat({distinct}{args}{order} separator {separator})");
+                format!("{order} separator {}", Value::Text(separator.clone()))
             }
-            AggregateFunction::StdDevPop => "std",
-            AggregateFunction::StdDevSamp => "stddev_samp",
-            AggregateFunction::VarPop => "variance",
-            AggregateFunction::VarSamp => "var_samp",
-            AggregateFunction::BitAnd => "bit_and",
-            AggregateFunction::BitOr => "bit_or",
-            AggregateFunction::BitXor => "bit_xor",
+            _ => String::new(),
         };
-        format!("{name}({distinct}{args})")
+        format!("{}({distinct}{args}{tail})", call.function.name())
     }
 
     pub fn sort_keys(&self, keys: &[SortKey]) -> String {

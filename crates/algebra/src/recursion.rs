@@ -3,7 +3,7 @@
 use crate::{ColId, Expr};
 use serde::{Deserialize, Serialize};
 
-/// What makes new rows of a recursive table from those of the round before.
+/// A recursive table: its first rows, and the steps that make new rows from those of the round before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recursion {
     /// The table's name, for EXPLAIN.

@@ -161,7 +161,7 @@ pub struct SessionShared {
     pub optimizer_traces: Mutex<TraceLog>,
     /// FOUND_ROWS() and ROW_COUNT().
     pub found_rows: AtomicI64,
-    /// What FOUND_ROWS() is once the statement that runs has ended, [`NOT_COUNTED`] if that is the number of its rows.
+    /// FOUND_ROWS() as it is once the statement that runs has ended, [`NOT_COUNTED`] if that is the number of its rows.
     pub counted_rows: AtomicI64,
     /// True once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
     released: AtomicBool,

@@ -83,7 +83,7 @@ pub(crate) fn name(function: &WindowFunction) -> &'static str {
         FirstValue(_) => "first_value",
         LastValue(_) => "last_value",
         NthValue { .. } => "nth_value",
-        Aggregate(call) => aggregate_name(&call.function),
+        Aggregate(call) => call.function.name(),
     }
 }
 
@@ -102,25 +102,6 @@ fn function(function: &WindowFunction, expr: &dyn Fn(&Expr) -> String) -> String
         Aggregate(call) => call.args.iter().map(expr).collect::<Vec<_>>().join(","),
     };
     format!("{}({args})", name(function))
-}
-
-fn aggregate_name(function: &AggregateFunction) -> &'static str {
-    match function {
-        AggregateFunction::Count => "count",
-        AggregateFunction::Sum => "sum",
-        AggregateFunction::Avg => "avg",
-        AggregateFunction::Min => "min",
-        AggregateFunction::Max => "max",
-        AggregateFunction::AnyValue => "any_value",
-        AggregateFunction::GroupConcat { .. } => "group_concat",
-        AggregateFunction::StdDevPop => "std",
-        AggregateFunction::StdDevSamp => "stddev_samp",
-        AggregateFunction::VarPop => "variance",
-        AggregateFunction::VarSamp => "var_samp",
-        AggregateFunction::BitAnd => "bit_and",
-        AggregateFunction::BitOr => "bit_or",
-        AggregateFunction::BitXor => "bit_xor",
-    }
 }
 
 /// The frame, unless it is the one that a window without a frame clause has.

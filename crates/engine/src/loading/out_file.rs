@@ -8,7 +8,7 @@ use crate::{
 };
 use arrow_array::RecordBatch;
 use futures::StreamExt;
-use muster_sql::{OutFile, OutFileFormat, Query};
+use muster_sql::{FileFormat, OutFile, Query};
 use muster_storage::value_at;
 use muster_types::{
     ErrorCode, Result, SqlError, SqlType, Value,
@@ -71,7 +71,7 @@ struct RowWriter<'a> {
     out: BufWriter<std::fs::File>,
     path: &'a str,
     columns: &'a [ColumnInfo],
-    format: Option<&'a OutFileFormat>,
+    format: Option<&'a FileFormat>,
     charset: Option<Charset>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> RowWriter<'a> {
     }
 
     /// The value with its quotes and escapes (MySQL: `Query_result_export::send_data`).
-    fn field(&self, format: &OutFileFormat, i: usize, value: &Value) -> Vec<u8> {
+    fn field(&self, format: &FileFormat, i: usize, value: &Value) -> Vec<u8> {
         let escape = format.fields_escaped_by;
         let Some(bytes) = self.bytes(i, value) else {
             return escape.map_or_else(|| b"NULL".to_vec(), |escape| format!("{escape}N").into_bytes());
@@ -181,7 +181,7 @@ struct Escaping {
 }
 
 impl Escaping {
-    fn new(format: &OutFileFormat, escape: char, separator: Option<char>, is_enclosed: bool) -> Escaping {
+    fn new(format: &FileFormat, escape: char, separator: Option<char>, is_enclosed: bool) -> Escaping {
         let first = |text: &str| text.bytes().next();
         let terminator = format.fields_terminated_by.chars().next();
         let is_ambiguous = |c: Option<char>| c.is_some_and(|c| ESCAPE_LETTERS.contains(c));

@@ -189,11 +189,11 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
         Some(_) => Err(SqlError::unsupported(format!("LOAD DATA with {what} a character that is not ASCII"))),
     };
     let format = DelimitedFormat {
-        fields_terminated_by: statement.fields_terminated_by.clone().into_bytes(),
-        fields_enclosed_by: ascii(statement.fields_enclosed_by, "ENCLOSED BY")?,
-        fields_escaped_by: ascii(statement.fields_escaped_by, "ESCAPED BY")?,
-        lines_starting_by: statement.lines_starting_by.clone().into_bytes(),
-        lines_terminated_by: statement.lines_terminated_by.clone().into_bytes(),
+        fields_terminated_by: statement.format.fields_terminated_by.clone().into_bytes(),
+        fields_enclosed_by: ascii(statement.format.fields_enclosed_by, "ENCLOSED BY")?,
+        fields_escaped_by: ascii(statement.format.fields_escaped_by, "ESCAPED BY")?,
+        lines_starting_by: statement.format.lines_starting_by.clone().into_bytes(),
+        lines_terminated_by: statement.format.lines_terminated_by.clone().into_bytes(),
         ignore_lines: statement.ignore_lines,
         empty_is_null: false,
         charset,

@@ -34,7 +34,7 @@ pub struct SessionState {
     pub variables: Variables,
     pub user_variables: Arc<UserVariables>,
     pub prepared: PreparedStatements,
-    /// What HANDLER has opened.
+    /// The tables that HANDLER has opened.
     pub handlers: Vec<OpenHandler>,
     pub short_path: ShortPath,
     pub transaction: Arc<SessionTransaction>,

@@ -44,7 +44,7 @@ pub struct StatementContext {
     pub view: Mutex<Option<Arc<ReadView>>>,
     /// Where the optimizer notes what it considers; empty if nobody wants to know.
     pub trace: OnceLock<Trace>,
-    /// What subqueries, derived tables and views lock by clauses of their own.
+    /// The rows that subqueries, derived tables and views lock by clauses of their own.
     pub inner_locking: Mutex<Vec<Locking>>,
     /// The rows of a result that are delivered while all are counted (SQL_CALC_FOUND_ROWS).
     pub counted_rows: OnceLock<CountedRows>,

@@ -168,7 +168,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         config = config.with_batch_size(rows);
     }
     if lowerer.uses_variables {
-        // What one row assigns the next one reads, in all operators.
+        // A value that one row assigns is read by the next one, in all operators.
         config = config.with_batch_size(1);
     }
     let operators = df(dynamic_filters::hand_down(node.exec, config.options()))?;

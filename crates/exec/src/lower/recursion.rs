@@ -1,6 +1,6 @@
 //! WITH RECURSIVE.
 
-use super::{Lowered, Lowerer, Node};
+use super::{Lowered, Lowerer, Node, subplans::output_places};
 use crate::{
     ExecContext,
     expr::{Scope, scope::TraitMap},
@@ -36,9 +36,7 @@ impl Lowerer<'_> {
             if !params.is_empty() {
                 return Err(SqlError::internal("a recursion with columns of a query around it"));
             }
-            let position = |id| plan.output.iter().position(|own| own == id);
-            let places: Option<Vec<usize>> = ids.iter().map(position).collect();
-            outputs.push(places.ok_or_else(|| SqlError::internal("a column is not in a recursive step"))?);
+            outputs.push(output_places(plan, ids)?);
             steps.push(match keeps_nothing(plan) {
                 true => {
                     let Lowered { operators, config } = super::lower(plan, &self.columns, &context)?;
@@ -80,14 +78,9 @@ impl Lowerer<'_> {
 
 /// Returns true for operators that keep nothing from one run to the next.
 fn keeps_nothing(plan: &Plan) -> bool {
-    let is_plain = |expr: &&Expr| {
-        let mut is_plain = true;
-        expr.visit(&mut |part| is_plain &= !matches!(part, Expr::Subplan(_)));
-        is_plain
-    };
     let here = match &plan.op {
         PlanOp::Working { .. } => true,
-        PlanOp::Filter { .. } | PlanOp::Project { .. } => plan.exprs().iter().all(is_plain),
+        PlanOp::Filter { .. } | PlanOp::Project { .. } => !plan.exprs().into_iter().any(Expr::has_subquery),
         _ => false,
     };
     here && plan.inputs().into_iter().all(keeps_nothing)

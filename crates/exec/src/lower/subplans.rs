@@ -76,14 +76,8 @@ impl Lowerer<'_> {
             .iter()
             .map(|id| Ok(Param { id: *id, column: node.index(*id)?, ty: self.columns.ty(*id) }))
             .collect::<Result<_>>()?;
-        let positions = outputs
-            .iter()
-            .map(|id| {
-                let at = plan.output.iter().position(|o| o == id);
-                let missing = || SqlError::internal(format!("the subquery does not deliver column {}", id.0));
-                Ok((at.ok_or_else(missing)?, self.columns.ty(*id)))
-            })
-            .collect::<Result<_>>()?;
+        let places = output_places(&plan, &outputs)?;
+        let positions = places.into_iter().zip(&outputs).map(|(at, id)| (at, self.columns.ty(*id))).collect();
         let is_repeatable = !uses_variables(&plan);
         Ok(SubplanColumn {
             kind,
@@ -129,6 +123,15 @@ impl Lowerer<'_> {
         let columns = node.scope.columns.iter().copied().chain([id]).collect();
         Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
     }
+}
+
+/// The places of columns among those that a subquery delivers.
+pub(super) fn output_places(plan: &Plan, outputs: &[ColId]) -> Result<Vec<usize>> {
+    let place = |id: &ColId| {
+        let missing = || SqlError::internal(format!("the subquery does not deliver column {}", id.0));
+        plan.output.iter().position(|own| own == id).ok_or_else(missing)
+    };
+    outputs.iter().map(place).collect()
 }
 
 /// Returns true if a plan reads or assigns user variables.

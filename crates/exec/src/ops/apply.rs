@@ -8,7 +8,11 @@ mod answer;
 mod benchmark;
 mod members;
 
-use super::{only, plan_methods::no_expressions, unordered_like};
+use super::{
+    only,
+    plan_methods::{columns_beside_input, no_expressions},
+    unordered_like,
+};
 use crate::{ExecContext, SessionCalls, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
 use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
@@ -117,19 +121,8 @@ impl ExecutionPlan for ApplyExec {
         "ApplyExec"
     }
 
+    columns_beside_input!();
     no_expressions!();
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(ApplyExec::new(only(children)?, self.schema(), self.applied.clone(), self.ty)?))

@@ -4,7 +4,12 @@
 //! columns. Small answers are kept for later rows. Rows are delivered as the subquery makes them, so that neither its
 //! size nor the number of rows takes memory.
 
-use super::{apply::SubplanColumn, only, plan_methods::no_expressions, unordered_like};
+use super::{
+    apply::SubplanColumn,
+    only,
+    plan_methods::{columns_beside_input, no_expressions},
+    unordered_like,
+};
 use crate::{ExecContext, RowStream, arrow_value, bind::bind, error::external, runtime::BATCH_ROWS};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow_row::{RowConverter, Rows, SortField};
@@ -60,19 +65,8 @@ impl ExecutionPlan for LateralExec {
         "LateralExec"
     }
 
+    columns_beside_input!();
     no_expressions!();
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(LateralExec::new(only(children)?, self.schema(), self.subplan.clone(), self.keeps)))
@@ -115,7 +109,7 @@ impl Outer {
 /// The subquery's run for the row that is next.
 struct Running {
     rows: RowStream,
-    /// What it has delivered so far, if that may be kept.
+    /// The rows delivered so far, if they may be kept.
     kept: Option<Vec<RecordBatch>>,
     count: usize,
 }
@@ -133,7 +127,7 @@ struct DependentJoin {
     schema: SchemaRef,
     outer: Option<Outer>,
     running: Option<Running>,
-    /// What is to be delivered of the batch at hand.
+    /// The rows of the batch at hand that wait to be delivered.
     pieces: Vec<Piece>,
     waiting_rows: usize,
     answers: HashMap<Box<[u8]>, Arc<Vec<RecordBatch>>>,

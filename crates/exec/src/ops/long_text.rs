@@ -3,7 +3,10 @@
 //! A batch of the input leaves in pieces: of as many rows as have texts of so many bytes, of at least one. The texts of
 //! a piece are accounted for until the next one is asked for; whoever keeps it accounts for it from then on.
 
-use super::{only, plan_methods::no_expressions};
+use super::{
+    only,
+    plan_methods::{columns_beside_input, no_expressions},
+};
 use crate::expr::{Physical, rowwise::RowWise};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
@@ -68,19 +71,8 @@ impl ExecutionPlan for LongTextExec {
         "LongTextExec"
     }
 
+    columns_beside_input!();
     no_expressions!();
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(LongTextExec::new(only(children)?, self.schema(), self.texts.clone(), self.piece_bytes)))

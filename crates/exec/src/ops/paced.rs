@@ -5,12 +5,13 @@ use super::{
     only,
     plan_methods::{no_expressions, rows_of_input},
 };
+use arrow_array::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, SendableRecordBatchStream, stream::RecordBatchStreamAdapter,
 };
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use std::{fmt, sync::Arc};
 
 /// Pairs of rows that are compared between two pauses, if as many rows are kept as was estimated: some ten
@@ -53,14 +54,19 @@ impl ExecutionPlan for PacedExec {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let rows = self.rows;
         let batches = self.input.execute(partition, context)?;
-        let slices = batches.map_ok(move |batch| {
-            let starts = (0..batch.num_rows()).step_by(rows);
-            stream::iter(starts.map(move |at| Ok(batch.slice(at, rows.min(batch.num_rows() - at)))))
-        });
-        let paced = slices.try_flatten().then(|slice| async {
+        let paced = slices(batches, rows).then(|slice| async {
             tokio::task::yield_now().await;
             slice
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), paced)))
     }
+}
+
+/// The same rows in batches of at most so many.
+pub(super) fn slices(batches: SendableRecordBatchStream, rows: usize) -> impl Stream<Item = Result<RecordBatch>> {
+    let slices = batches.map_ok(move |batch| {
+        let starts = (0..batch.num_rows()).step_by(rows);
+        stream::iter(starts.map(move |at| Ok(batch.slice(at, rows.min(batch.num_rows() - at)))))
+    });
+    slices.try_flatten()
 }

@@ -32,6 +32,40 @@ macro_rules! rows_of_input {
     };
 }
 
+/// For an operator that adds columns to the rows of `self.input`, in the same partitions and the same order. Its
+/// properties are `self.properties`.
+macro_rules! columns_beside_input {
+    () => {
+        fn properties(&self) -> &std::sync::Arc<datafusion_physical_plan::PlanProperties> {
+            &self.properties
+        }
+
+        fn maintains_input_order(&self) -> Vec<bool> {
+            vec![true]
+        }
+
+        fn children(&self) -> Vec<&std::sync::Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
+            vec![&self.input]
+        }
+    };
+}
+
+/// For an operator without inputs.
+macro_rules! no_inputs {
+    () => {
+        fn children(&self) -> Vec<&std::sync::Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
+            Vec::new()
+        }
+
+        fn with_new_children(
+            self: std::sync::Arc<Self>,
+            _children: Vec<std::sync::Arc<dyn datafusion_physical_plan::ExecutionPlan>>,
+        ) -> datafusion_common::Result<std::sync::Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
+            Ok(self)
+        }
+    };
+}
+
 /// For an operator through which dynamic filters pass to its inputs. A filter reaches the input that has its columns:
 /// fields are named after the statement's columns.
 macro_rules! filters_pass {
@@ -83,4 +117,7 @@ macro_rules! own_metrics {
     };
 }
 
-pub(super) use {expressions_and_filters_of, filters_pass, no_expressions, own_metrics, rows_of_input};
+pub(super) use {
+    columns_beside_input, expressions_and_filters_of, filters_pass, no_expressions, no_inputs, own_metrics,
+    rows_of_input,
+};

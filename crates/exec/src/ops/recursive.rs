@@ -4,7 +4,11 @@
 //! two rounds, and with UNION DISTINCT the keys of all rows. A step of nothing but filters and projections is made once
 //! and run again for each round; of any other the operators are made anew, since they keep what they have built.
 
-use super::{only, plan_methods::no_expressions, unordered};
+use super::{
+    only,
+    plan_methods::{no_expressions, no_inputs},
+    unordered,
+};
 use crate::{ExecContext, RowStream, error::external, expr::Physical};
 use arrow_array::{Array, ArrayRef, RecordBatch, builder::StringViewBuilder, cast::AsArray};
 use arrow_row::{RowConverter, SortField};
@@ -58,17 +62,10 @@ impl ExecutionPlan for WorkingExec {
     }
 
     no_expressions!();
+    no_inputs!();
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -88,7 +85,7 @@ pub enum Step {
     Planned(Box<Plan>),
 }
 
-/// What a recursion is made of.
+/// The parts of a recursion.
 pub struct Layout {
     pub steps: Vec<Step>,
     /// For each step the places of its columns.
@@ -158,6 +155,7 @@ impl ExecutionPlan for RecursiveExec {
             wanted_rows: 1,
             batch_rows: context.session_config().batch_size(),
             known: HashSet::new(),
+            known_bytes: 0,
             memory: MemoryConsumer::new("recursive table").register(context.memory_pool()),
             failure: None,
         };
@@ -169,7 +167,7 @@ impl ExecutionPlan for RecursiveExec {
     }
 }
 
-/// Where rows come from just now.
+/// The source of the rows that are being read.
 enum Reading {
     Seed(SendableRecordBatchStream),
     Repeated(SendableRecordBatchStream),
@@ -194,6 +192,8 @@ struct Recursion {
     batch_rows: usize,
     /// The keys of all rows, with UNION DISTINCT.
     known: HashSet<Box<[u8]>>,
+    /// Bytes of these keys.
+    known_bytes: usize,
     memory: MemoryReservation,
     /// An error behind the rows that wait: a reader that has enough with these does not meet it.
     failure: Option<datafusion_common::DataFusionError>,
@@ -259,8 +259,7 @@ impl Recursion {
             self.step = 0;
             let waiting: usize = self.waiting.iter().map(|batch| batch.get_array_memory_size()).sum();
             let made_bytes: usize = made.iter().map(|batch| batch.get_array_memory_size()).sum();
-            let known: usize = self.known.iter().map(|key| key.len() + 48).sum::<usize>().min(self.known.len() * 64);
-            self.memory.try_resize(waiting + made_bytes + known)?;
+            self.memory.try_resize(waiting + made_bytes + self.known_bytes)?;
             if made.is_empty() {
                 self.reading = None;
                 self.layout.rows.lock().clear();
@@ -304,6 +303,7 @@ impl Recursion {
             let added = self.known.insert(key);
             if added {
                 self.memory.try_grow(bytes)?;
+                self.known_bytes += bytes;
             }
             is_new.push(added);
         }

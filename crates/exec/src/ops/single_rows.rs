@@ -3,6 +3,7 @@
 
 use super::{
     only,
+    paced::slices,
     plan_methods::{no_expressions, rows_of_input},
 };
 use datafusion_common::Result;
@@ -10,7 +11,7 @@ use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, SendableRecordBatchStream, stream::RecordBatchStreamAdapter,
 };
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::StreamExt;
 use std::{fmt, sync::Arc};
 
 /// The operator.
@@ -44,7 +45,6 @@ impl ExecutionPlan for SingleRowsExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = self.input.execute(partition, context)?;
-        let rows = batches.map_ok(|batch| stream::iter((0..batch.num_rows()).map(move |row| Ok(batch.slice(row, 1)))));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows.try_flatten().boxed())))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), slices(batches, 1).boxed())))
     }
 }

@@ -1,6 +1,9 @@
 //! Rows that are in memory already: VALUES, SELECT without FROM, information_schema.
 
-use super::{plan_methods::no_expressions, unordered};
+use super::{
+    plan_methods::{no_expressions, no_inputs},
+    unordered,
+};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion_common::Result;
@@ -36,17 +39,10 @@ impl ExecutionPlan for ValuesExec {
     }
 
     no_expressions!();
+    no_inputs!();
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -117,7 +117,7 @@ impl<'a> Planner<'a> {
                 }
             },
             Rel::Project { input, exprs } => {
-                // What assigns to a variable does so whether anybody wants its value or not.
+                // An expression that assigns to a variable does so whether its value is wanted or not.
                 let is_wanted = |(id, e): &&(ColId, Expr)| required.contains(id) || e.uses_variables();
                 let exprs: Vec<_> = exprs.iter().filter(is_wanted).cloned().collect();
                 let input = self.plan(input, &scope::exprs_columns(exprs.iter().map(|(_, e)| e)))?;

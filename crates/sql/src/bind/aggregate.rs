@@ -18,7 +18,7 @@ pub(crate) struct Parts<'x> {
 pub(crate) struct WindowParts<'x> {
     /// The window's name in error messages.
     pub name: &'x str,
-    /// What the window is defined by.
+    /// The expressions of PARTITION BY and ORDER BY.
     pub keys: Vec<&'x mut Expr>,
     pub arguments: Vec<&'x mut Expr>,
 }

@@ -25,7 +25,7 @@ impl Binder<'_> {
             }
             all = Some(match all {
                 None => self.table_with_joins(table, names, straight)?,
-                // What is lateral sees the tables in front of the comma.
+                // A lateral table sees the tables in front of the comma.
                 Some(left) if has_lateral(table) => {
                     let first = match is_lateral(&table.relation) {
                         true => self.lateral_join(left, &table.relation, LateralJoin::Cross, names)?,
@@ -57,7 +57,7 @@ impl Binder<'_> {
         self.joined(left, &table.joins, names, straight)
     }
 
-    /// What stands to the left, with the joins behind it.
+    /// The tables to the left, with the joins behind them.
     fn joined(&mut self, left: Joined, joins: &[ast::Join], names: &Names, straight: bool) -> Result<Joined> {
         let mut left = left;
         for join in joins {
@@ -121,22 +121,7 @@ impl Binder<'_> {
         let right_ids = right.rel.output();
         let keeps_right = matches!(keeps, Keeps::Right);
         let mut from = left.from.join(right.from)?;
-        let on = match constraint {
-            JoinConstraint::None => Vec::new(),
-            JoinConstraint::On(condition) => {
-                let scope = Scope::within(&from, names.outer);
-                let item = self.expression(condition, &scope, names, Clause::On)?;
-                self.condition(item).into_conjuncts()
-            }
-            JoinConstraint::Using(columns) => {
-                let columns: Result<Vec<String>> = columns.iter().map(single_name).collect();
-                self.using(&mut from, left_columns, columns?, keeps_right)?
-            }
-            JoinConstraint::Natural => {
-                let shared = shared_names(&from, left_columns);
-                self.using(&mut from, left_columns, shared, keeps_right)?
-            }
-        };
+        let on = self.join_condition(constraint, &mut from, left_columns, keeps_right, names)?;
         if matches!(keeps, Keeps::None) {
             self.dependencies.add_conditions(&on);
             let rel =
@@ -152,6 +137,34 @@ impl Binder<'_> {
         self.null_extended.extend(extended_ids);
         let rel = Rel::Join { kind: JoinKind::Left, left: Box::new(kept), right: Box::new(extended), on, straight };
         Ok(Joined { rel, from })
+    }
+
+    /// The condition of a join whose sides are in `from`, the left one with so many columns. With USING and NATURAL the
+    /// columns that both sides have are one there.
+    pub(super) fn join_condition(
+        &mut self,
+        constraint: &JoinConstraint,
+        from: &mut FromClause,
+        left_columns: usize,
+        keeps_right: bool,
+        names: &Names,
+    ) -> Result<Vec<Expr>> {
+        match constraint {
+            JoinConstraint::None => Ok(Vec::new()),
+            JoinConstraint::On(condition) => {
+                let scope = Scope::within(from, names.outer);
+                let item = self.expression(condition, &scope, names, Clause::On)?;
+                Ok(self.condition(item).into_conjuncts())
+            }
+            JoinConstraint::Using(columns) => {
+                let columns: Result<Vec<String>> = columns.iter().map(single_name).collect();
+                self.using(from, left_columns, columns?, keeps_right)
+            }
+            JoinConstraint::Natural => {
+                let shared = shared_names(from, left_columns);
+                self.using(from, left_columns, shared, keeps_right)
+            }
+        }
     }
 
     /// USING: each column equal on both sides, and there once, before all others. The side whose rows are all kept has
@@ -204,7 +217,7 @@ pub(super) fn is_dual(table: &ast::TableWithJoins) -> bool {
 }
 
 /// The columns that a NATURAL JOIN joins by.
-pub(super) fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
+fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
     let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
     let is_it =
         |i: &usize, c: &FromColumn| !from.columns[*i].invisible && from.columns[*i].name.eq_ignore_ascii_case(&c.name);
@@ -214,7 +227,7 @@ pub(super) fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String
 }
 
 /// An object's name that must have one part.
-pub(super) fn single_name(name: &ast::ObjectName) -> Result<String> {
+fn single_name(name: &ast::ObjectName) -> Result<String> {
     match &name.0[..] {
         [ast::ObjectNamePart::Identifier(i)] => Ok(i.value.clone()),
         _ => Err(SqlError::syntax(name, 1)),

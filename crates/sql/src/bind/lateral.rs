@@ -5,8 +5,8 @@
 
 use super::{
     binder::Binder,
-    from::{Joined, shared_names, single_name},
-    scope::{Clause, Names, Scope},
+    from::Joined,
+    scope::{Names, Scope},
     subquery::subquery,
     table::column_names,
 };
@@ -65,22 +65,7 @@ impl Binder<'_> {
         let left_columns = left.from.columns.len();
         let (kept, added) = (left.rel.output(), right.rel.output());
         let mut from = left.from.join(right.from)?;
-        let on = match constraint {
-            JoinConstraint::None => Vec::new(),
-            JoinConstraint::On(condition) => {
-                let scope = Scope::within(&from, names.outer);
-                let item = self.expression(condition, &scope, names, Clause::On)?;
-                self.condition(item).into_conjuncts()
-            }
-            JoinConstraint::Using(columns) => {
-                let columns: Result<Vec<String>> = columns.iter().map(single_name).collect();
-                self.using(&mut from, left_columns, columns?, false)?
-            }
-            JoinConstraint::Natural => {
-                let shared = shared_names(&from, left_columns);
-                self.using(&mut from, left_columns, shared, false)?
-            }
-        };
+        let on = self.join_condition(constraint, &mut from, left_columns, false, names)?;
         if keeps {
             self.dependencies.add_left_join(&on, &kept);
             self.null_extended.extend(added.iter().copied());

@@ -133,7 +133,7 @@ impl FromClause {
 pub(crate) struct Scope<'p> {
     pub from: &'p FromClause,
     pub parent: Option<&'p Scope<'p>>,
-    /// What the query offers to a subquery in the clause that is being bound.
+    /// The names and places that the query offers to a subquery in the clause that is being bound.
     pub offered: Offered<'p>,
 }
 

@@ -344,7 +344,7 @@ impl Binder<'_> {
                     ),
                 ));
             }
-            // What comes from a query around is the same for all rows.
+            // A value from a query around is the same for all rows.
             let is_of_outer = |id: &ColId| scope.distance(*id).is_some_and(|distance| distance > 0);
             let is_outer = matches!(&expr, Expr::Column(id) if is_of_outer(id) || is_aggregate_around(scope, *id));
             if !matches!(expr, Expr::Literal { .. }) && !is_outer {

@@ -13,7 +13,7 @@ use sqlparser::ast;
 use std::collections::HashSet;
 
 impl ExprContext<'_> {
-    /// What a subquery at this place may use of the query.
+    /// The parts of the query that a subquery at this place may use.
     fn offered(&self) -> Offered<'_> {
         let selected = if self.selected.is_empty() { self.listed.0 } else { self.selected };
         let aggregates = self.aggregates.filter(|_| !self.in_aggregate);

@@ -35,7 +35,7 @@ pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
 fn begins_query(source: &SourceText, before: &[usize]) -> bool {
     let before = without_explain(source, before);
     let Some((&last, front)) = before.split_last() else { return true };
-    let first = word(source, before[0]);
+    let first = source.word(before[0]);
     let inserts = matches!(first.as_str(), "INSERT" | "REPLACE");
     match &source.tokens[last].token {
         Token::LParen => return true,
@@ -45,8 +45,8 @@ fn begins_query(source: &SourceText, before: &[usize]) -> bool {
         Token::Word(_) => return inserts,
         _ => return false,
     }
-    let sets = |at: &usize| ["UNION", "EXCEPT", "INTERSECT"].contains(&word(source, *at).as_str());
-    match word(source, last).as_str() {
+    let sets = |at: &usize| ["UNION", "EXCEPT", "INTERSECT"].contains(&source.word(*at).as_str());
+    match source.word(last).as_str() {
         "UNION" | "EXCEPT" | "INTERSECT" => true,
         "ALL" | "DISTINCT" => front.last().is_some_and(sets),
         "AS" => matches!(first.as_str(), "CREATE" | "ALTER"),
@@ -58,7 +58,7 @@ fn begins_query(source: &SourceText, before: &[usize]) -> bool {
 
 /// The tokens behind `EXPLAIN [ANALYZE] [FORMAT = name] [INTO @name]`.
 fn without_explain<'a>(source: &SourceText, tokens: &'a [usize]) -> &'a [usize] {
-    let is = |n: usize, name: &str| tokens.get(n).is_some_and(|at| word(source, *at) == name);
+    let is = |n: usize, name: &str| tokens.get(n).is_some_and(|at| source.word(*at) == name);
     if !["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|name| is(0, name)) {
         return tokens;
     }
@@ -96,13 +96,5 @@ fn may_follow(source: &SourceText, at: usize) -> bool {
                 | Keyword::FOR
                 | Keyword::LOCK
         ),
-    }
-}
-
-/// The word at a place in upper case, empty for anything else.
-fn word(source: &SourceText, at: usize) -> String {
-    match &source.tokens[at].token {
-        Token::Word(Word { value, quote_style: None, .. }) => value.to_ascii_uppercase(),
-        _ => String::new(),
     }
 }

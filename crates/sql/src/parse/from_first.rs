@@ -5,7 +5,7 @@ use super::source::SourceText;
 use muster_types::{Result, SqlError};
 use sqlparser::{
     keywords::Keyword,
-    tokenizer::{Token, Whitespace, Word},
+    tokenizer::{Token, Whitespace},
 };
 
 /// Takes FROM FIRST away between a closing parenthesis and OVER. Error 1235 for FROM LAST.
@@ -18,10 +18,10 @@ pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
     for four in significant.windows(4) {
         let &[before, from, end, over] = four else { continue };
         let is_call = source.tokens[before].token == Token::RParen && source.keyword(from) == Keyword::FROM;
-        if !is_call || !matches!(word(source, over).as_str(), "OVER" | "RESPECT" | "IGNORE") {
+        if !is_call || !matches!(source.word(over).as_str(), "OVER" | "RESPECT" | "IGNORE") {
             continue;
         }
-        match word(source, end).as_str() {
+        match source.word(end).as_str() {
             "LAST" => return Err(SqlError::unsupported("FROM LAST")),
             "FIRST" => {
                 for at in [from, end] {
@@ -38,20 +38,13 @@ pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
 fn refuse_exclusion(source: &SourceText, significant: &[usize]) -> Result<()> {
     for three in significant.windows(3) {
         let &[before, exclude, what] = three else { continue };
-        let ends_frame = matches!(word(source, before).as_str(), "ROW" | "PRECEDING" | "FOLLOWING");
+        let ends_frame = matches!(source.word(before).as_str(), "ROW" | "PRECEDING" | "FOLLOWING");
         if ends_frame
-            && word(source, exclude) == "EXCLUDE"
-            && matches!(word(source, what).as_str(), "CURRENT" | "GROUP" | "TIES" | "NO")
+            && source.word(exclude) == "EXCLUDE"
+            && matches!(source.word(what).as_str(), "CURRENT" | "GROUP" | "TIES" | "NO")
         {
             return Err(SqlError::unsupported("EXCLUDE"));
         }
     }
     Ok(())
-}
-
-fn word(source: &SourceText, at: usize) -> String {
-    match &source.tokens[at].token {
-        Token::Word(Word { value, quote_style: None, .. }) => value.to_ascii_uppercase(),
-        _ => String::new(),
-    }
 }

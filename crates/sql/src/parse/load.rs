@@ -1,7 +1,7 @@
 //! LOAD DATA.
 
 use super::{cursor::Cursor, session};
-use crate::{LoadColumn, LoadData, OnDuplicate, Statement};
+use crate::{FileFormat, LoadColumn, LoadData, OnDuplicate, Statement};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
 
@@ -32,20 +32,15 @@ pub(super) fn load_data(c: &mut Cursor) -> Result<Statement> {
         on_duplicate,
         table,
         charset,
-        fields_terminated_by: "\t".into(),
-        fields_enclosed_by: None,
-        optionally_enclosed: false,
-        fields_escaped_by: Some('\\'),
-        lines_starting_by: String::new(),
-        lines_terminated_by: "\n".into(),
+        format: FileFormat::default(),
         ignore_lines: 0,
         columns: Vec::new(),
     };
     if c.accept_any(&["FIELDS", "COLUMNS"]).is_some() {
-        fields(c, &mut load)?;
+        fields(c, &mut load.format)?;
     }
     if c.accept("LINES") {
-        lines(c, &mut load)?;
+        lines(c, &mut load.format)?;
     }
     if c.accept("IGNORE") {
         load.ignore_lines = c.unsigned()?;
@@ -62,16 +57,16 @@ pub(super) fn load_data(c: &mut Cursor) -> Result<Statement> {
     Ok(Statement::LoadData(Box::new(load)))
 }
 
-fn fields(c: &mut Cursor, load: &mut LoadData) -> Result<()> {
+fn fields(c: &mut Cursor, format: &mut FileFormat) -> Result<()> {
     let mut any = false;
     loop {
         if c.accept("TERMINATED BY") {
-            load.fields_terminated_by = c.string()?;
+            format.fields_terminated_by = c.string()?;
         } else if let Some(words) = c.accept_any(&["OPTIONALLY ENCLOSED BY", "ENCLOSED BY"]) {
-            load.optionally_enclosed = words.starts_with("OPTIONALLY");
-            load.fields_enclosed_by = character(c)?;
+            format.optionally_enclosed = words.starts_with("OPTIONALLY");
+            format.fields_enclosed_by = character(c)?;
         } else if c.accept("ESCAPED BY") {
-            load.fields_escaped_by = character(c)?;
+            format.fields_escaped_by = character(c)?;
         } else if any {
             return Ok(());
         } else {
@@ -81,13 +76,13 @@ fn fields(c: &mut Cursor, load: &mut LoadData) -> Result<()> {
     }
 }
 
-fn lines(c: &mut Cursor, load: &mut LoadData) -> Result<()> {
+fn lines(c: &mut Cursor, format: &mut FileFormat) -> Result<()> {
     let mut any = false;
     loop {
         if c.accept("STARTING BY") {
-            load.lines_starting_by = c.string()?;
+            format.lines_starting_by = c.string()?;
         } else if c.accept("TERMINATED BY") {
-            load.lines_terminated_by = c.string()?;
+            format.lines_terminated_by = c.string()?;
         } else if any {
             return Ok(());
         } else {

@@ -317,13 +317,19 @@ fn load_data_in_all_its_parts() {
         fields terminated by '|' optionally enclosed by '\'' escaped by '' lines starting by '>' terminated by '|\n'
         ignore 1 lines (a, @skip, b)";
     let Statement::LoadData(l) = parse(sql).unwrap() else { panic!() };
-    assert!(l.local && l.optionally_enclosed);
-    assert_eq!((l.fields_terminated_by.as_str(), l.fields_enclosed_by, l.fields_escaped_by), ("|", Some('\''), None));
-    assert_eq!((l.lines_starting_by.as_str(), l.lines_terminated_by.as_str(), l.ignore_lines), (">", "|\n", 1));
+    assert!(l.local && l.format.optionally_enclosed);
+    assert_eq!(
+        (l.format.fields_terminated_by.as_str(), l.format.fields_enclosed_by, l.format.fields_escaped_by),
+        ("|", Some('\''), None)
+    );
+    assert_eq!(
+        (l.format.lines_starting_by.as_str(), l.format.lines_terminated_by.as_str(), l.ignore_lines),
+        (">", "|\n", 1)
+    );
     assert_eq!(l.columns[1], LoadColumn::Variable("skip".into()));
     let Statement::LoadData(l) = parse("load data infile 'x' into table t").unwrap() else { panic!() };
     assert_eq!(
-        (l.fields_terminated_by.as_str(), l.fields_escaped_by, l.on_duplicate),
+        (l.format.fields_terminated_by.as_str(), l.format.fields_escaped_by, l.on_duplicate),
         ("\t", Some('\\'), OnDuplicate::Error)
     );
     assert_eq!(error("load data infile 'x' into table t fields terminated by '|' enclosed by 'ab'").0, 1083);

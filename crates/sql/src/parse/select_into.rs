@@ -2,14 +2,14 @@
 //! list, in front of a locking clause and at the end.
 
 use super::source::SourceText;
-use crate::{OutFile, OutFileFormat};
+use crate::{FileFormat, OutFile};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Token, Whitespace, Word},
 };
 
-/// Where the result of a query goes.
+/// The destination of a query's result.
 #[derive(Debug, Clone)]
 pub(crate) enum IntoTarget {
     /// Names of user variables, in lower case.
@@ -136,7 +136,7 @@ impl Words<'_, '_> {
             };
             self.next += 1;
         }
-        let mut format = OutFileFormat::default();
+        let mut format = FileFormat::default();
         if self.accept("FIELDS") || self.accept("COLUMNS") {
             self.fields(&mut format)?;
         }
@@ -146,7 +146,7 @@ impl Words<'_, '_> {
         Ok(OutFile { path, charset, format: Some(format) })
     }
 
-    fn fields(&mut self, format: &mut OutFileFormat) -> Result<()> {
+    fn fields(&mut self, format: &mut FileFormat) -> Result<()> {
         let mut any = false;
         loop {
             if self.accept("TERMINATED BY") {
@@ -165,7 +165,7 @@ impl Words<'_, '_> {
         }
     }
 
-    fn lines(&mut self, format: &mut OutFileFormat) -> Result<()> {
+    fn lines(&mut self, format: &mut FileFormat) -> Result<()> {
         let mut any = false;
         loop {
             if self.accept("STARTING BY") {

@@ -194,6 +194,14 @@ impl<'a> SourceText<'a> {
         (0..self.tokens.len()).filter(|i| !matches!(self.tokens[*i].token, Token::Whitespace(_) | Token::EOF)).collect()
     }
 
+    /// The word at a position in upper case; empty for anything else and for a name in quotes.
+    pub fn word(&self, at: usize) -> String {
+        match &self.tokens[at].token {
+            Token::Word(Word { value, quote_style: None, .. }) => value.to_ascii_uppercase(),
+            _ => String::new(),
+        }
+    }
+
     /// The keyword at a position, if it is a bare one.
     pub fn keyword(&self, at: usize) -> Keyword {
         match &self.tokens[at].token {

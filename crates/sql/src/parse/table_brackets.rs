@@ -72,7 +72,7 @@ fn precedes_table(source: &SourceText, at: usize) -> bool {
 
 /// The parentheses that stand in the place of a table, in the order in which they open.
 fn pairs(source: &SourceText) -> Vec<Pair> {
-    /// What is known within one pair of parentheses.
+    /// The state within one pair of parentheses.
     #[derive(Default)]
     struct Level {
         /// The position among the pairs that are found.

@@ -229,7 +229,34 @@ pub enum OnDuplicate {
     Ignore,
 }
 
-/// `LOAD DATA [LOCAL] INFILE`. Defaults are MySQL's: fields end with a tab, lines with a newline, escape `\`.
+/// The clauses FIELDS and LINES of LOAD DATA and of INTO OUTFILE (MySQL manual 15.2.9). The defaults are MySQL's:
+/// fields end with a tab, lines with a newline, `\` escapes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileFormat {
+    pub fields_terminated_by: String,
+    pub fields_enclosed_by: Option<char>,
+    /// Only texts are enclosed.
+    pub optionally_enclosed: bool,
+    /// `None`: `ESCAPED BY ''`.
+    pub fields_escaped_by: Option<char>,
+    pub lines_starting_by: String,
+    pub lines_terminated_by: String,
+}
+
+impl Default for FileFormat {
+    fn default() -> FileFormat {
+        FileFormat {
+            fields_terminated_by: "\t".into(),
+            fields_enclosed_by: None,
+            optionally_enclosed: false,
+            fields_escaped_by: Some('\\'),
+            lines_starting_by: String::new(),
+            lines_terminated_by: "\n".into(),
+        }
+    }
+}
+
+/// `LOAD DATA [LOCAL] INFILE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadData {
     pub local: bool,
@@ -237,13 +264,7 @@ pub struct LoadData {
     pub on_duplicate: OnDuplicate,
     pub table: TableName,
     pub charset: Option<String>,
-    pub fields_terminated_by: String,
-    pub fields_enclosed_by: Option<char>,
-    pub optionally_enclosed: bool,
-    /// `None`: `ESCAPED BY ''`.
-    pub fields_escaped_by: Option<char>,
-    pub lines_starting_by: String,
-    pub lines_terminated_by: String,
+    pub format: FileFormat,
     pub ignore_lines: u64,
     /// Empty: all columns of the table in order.
     pub columns: Vec<LoadColumn>,

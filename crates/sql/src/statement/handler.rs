@@ -30,7 +30,7 @@ pub struct HandlerRead {
     pub count: u64,
 }
 
-/// Where a handler begins to read.
+/// The place at which a handler begins to read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HandlerPlace {
     First,

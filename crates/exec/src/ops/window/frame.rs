@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::SortOptions;
 use datafusion_common::Result;
-use std::ops::Range;
+use std::{cmp::Ordering, ops::Range};
 
 /// A bound of a frame.
 pub enum PhysicalBound {
@@ -83,7 +83,7 @@ struct Edge<'a> {
     partition: &'a Range<usize>,
     /// The rows of the partition whose keys are not NULL.
     set: Range<usize>,
-    /// Where the last value was found.
+    /// The row at which the last value was found.
     at: usize,
 }
 
@@ -112,17 +112,7 @@ impl<'a> Edge<'a> {
             PhysicalBound::RowsAfter(n) => row.saturating_add(rows(*n)).min(partition.end),
             PhysicalBound::UnboundedFollowing => partition.end,
             PhysicalBound::Before(_) | PhysicalBound::After(_) => {
-                let Some(values) = self.values else { return current.start };
-                if values.keys.is_null(row) {
-                    return current.start;
-                }
-                if values.bounds.is_null(row) {
-                    return if matches!(bound, PhysicalBound::Before(_)) { self.set.start } else { self.set.end };
-                }
-                while self.at < self.set.end && (values.compare)(self.at, row).is_lt() {
-                    self.at += 1;
-                }
-                self.at
+                self.behind(bound, row, Ordering::is_lt).unwrap_or(current.start)
             }
         }
     }
@@ -137,19 +127,21 @@ impl<'a> Edge<'a> {
             PhysicalBound::RowsAfter(n) => (row + 1).saturating_add(rows(*n)).min(partition.end),
             PhysicalBound::UnboundedFollowing => partition.end,
             PhysicalBound::Before(_) | PhysicalBound::After(_) => {
-                let Some(values) = self.values else { return current.end };
-                if values.keys.is_null(row) {
-                    return current.end;
-                }
-                if values.bounds.is_null(row) {
-                    return if matches!(bound, PhysicalBound::Before(_)) { self.set.start } else { self.set.end };
-                }
-                while self.at < self.set.end && (values.compare)(self.at, row).is_le() {
-                    self.at += 1;
-                }
-                self.at
+                self.behind(bound, row, Ordering::is_le).unwrap_or(current.end)
             }
         }
+    }
+
+    /// The row behind those whose keys compare so with a row's bound; `None` for a row whose key is NULL.
+    fn behind(&mut self, bound: &PhysicalBound, row: usize, is_before: fn(Ordering) -> bool) -> Option<usize> {
+        let values = self.values.as_ref().filter(|values| values.keys.is_valid(row))?;
+        if values.bounds.is_null(row) {
+            return Some(if matches!(bound, PhysicalBound::Before(_)) { self.set.start } else { self.set.end });
+        }
+        while self.at < self.set.end && is_before((values.compare)(self.at, row)) {
+            self.at += 1;
+        }
+        Some(self.at)
     }
 }
 

@@ -19,7 +19,11 @@ mod position;
 pub use aggregate::Aggregated;
 pub use frame::{PhysicalBound, PhysicalFrame, ValueRange};
 
-use super::{only, plan_methods::no_expressions, unordered};
+use super::{
+    only,
+    plan_methods::{columns_beside_input, no_expressions},
+    unordered,
+};
 use crate::expr::Physical;
 use arrow_array::{
     ArrayRef, RecordBatch, UInt64Array,
@@ -58,7 +62,7 @@ pub enum WindowResult {
     Aggregate(Aggregated, PhysicalFrame),
 }
 
-/// What the rows are divided and ordered by, and what is computed of them.
+/// The keys that divide and order the rows, and the results that are computed of them.
 pub struct Layout {
     /// Rows are in one partition if these are equal.
     pub partition: Vec<Physical>,
@@ -95,19 +99,8 @@ impl ExecutionPlan for WindowExec {
         "WindowExec"
     }
 
+    columns_beside_input!();
     no_expressions!();
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(WindowExec::new(only(children)?, self.layout.clone())))

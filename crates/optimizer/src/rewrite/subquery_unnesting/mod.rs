@@ -57,13 +57,6 @@ fn unnest(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
             }
             Rel::Sort { input: Box::new(below), keys }
         }
-        Rel::Window { input, mut window } => {
-            let mut below = *input;
-            for expr in window.exprs_mut() {
-                below = replace_scalars(expr, below, context);
-            }
-            Rel::Window { input: Box::new(below), window }
-        }
         Rel::Aggregate { input, group, mut aggregates } => {
             let mut below = *input;
             for (_, call) in &mut aggregates {

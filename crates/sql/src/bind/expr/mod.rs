@@ -69,7 +69,7 @@ pub(crate) struct ExprContext<'x> {
     pub clause: Clause,
     /// The select list, where its aliases can be used.
     pub selected: &'x [Selected<'x>],
-    /// Of the select list, the items before the one that is being bound, and the others.
+    /// The items of the select list before the one that is being bound, and the others.
     pub listed: (&'x [Selected<'x>], &'x [ast::SelectItem]),
     /// The expressions that are grouped by, for HAVING.
     pub group: &'x [Item],

@@ -27,7 +27,7 @@ impl Binder<'_> {
         right: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        // Of a row and a subquery the row says how many columns there are.
+        // The row says how many columns the subquery beside it has to have.
         let width = match (row_parts(left), row_parts(right)) {
             (Some(parts), _) => parts.len(),
             (None, Some(parts)) if subquery(left).is_some() => parts.len(),

@@ -16,7 +16,7 @@ impl Binder<'_> {
         let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = name.to_ascii_lowercase();
-        // What a match is replaced by, and the type of the match, do not decide how texts compare.
+        // The replacement and the type of the match do not decide how texts compare.
         let refs = if operation.starts_with("regexp_") { &refs[..refs.len().min(2)] } else { &refs[..] };
         let model = match COMPARED.contains(&&*operation) {
             _ if are_null(&items) => NO_TEXT,

@@ -140,7 +140,7 @@ impl Binder<'_> {
         };
         let order: Vec<SortKey> =
             order.into_iter().map(|(item, descending)| SortKey { expr: self.bare(item).expr, descending }).collect();
-        // What does not look at its frame is the same whatever frame is written.
+        // A function that does not look at its frame is the same whatever frame is written.
         let frame = if bound.function.uses_frame() { frame } else { Frame::whole() };
         let call = WindowCall { function: bound.function.clone(), frame, ty: bound.ty };
         Ok((BoundWindow { name: definition.name, partition, order, call }, bound))
