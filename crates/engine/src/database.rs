@@ -5,13 +5,14 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
+    cost_tables,
     estimate_errors::EstimateErrors,
     metadata_locks::{MetadataLocks, Owner, Until},
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::{Renewal, Tables},
     user_locks::UserLocks,
-    variables::Variables,
+    variables::{SessionCosts, Variables},
 };
 use muster_algebra::TableId;
 use muster_exec::{QueryCounters, Runtime};
@@ -167,7 +168,7 @@ impl Database {
         let accounts = Accounts::open(Arc::clone(&store), !Catalog::exists(&store)?)?;
         let tables = Arc::new(Tables::open(store.clone())?);
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
-        let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
+        let globals = first_globals(&options, &tables, (&directory, &temp_dir, &import_dir));
         let admission = Admission::new(admission_limits(&globals, &options));
         let metadata_locks: Arc<MetadataLocks> = Arc::default();
         metadata_locks.join(store.locks());
@@ -358,13 +359,24 @@ impl Database {
 
     /// Sorting memory, spill directory and threads of a load.
     pub(crate) fn load_options(&self, duplicates: DuplicatePolicy, progress: Arc<LoadProgress>) -> LoadOptions {
-        LoadOptions {
-            memory_bytes: (self.options.memory_limit_bytes / 2).clamp(LOAD_BYTES_MIN, LOAD_BYTES_MAX),
-            temp_dir: self.temp_dir.clone(),
-            threads: self.options.threads,
-            duplicates,
-            progress,
+        LoadOptions { duplicates, progress, ..load_options(&self.options, &self.temp_dir) }
+    }
+
+    /// Stores the tables of costs, if they are not, so that a statement can change them.
+    pub(crate) fn store_cost_tables(&self) -> Result<()> {
+        cost_tables::store(&self.tables, &load_options(&self.options, &self.temp_dir))
+    }
+
+    /// FLUSH OPTIMIZER_COSTS: sessions that begin from now on plan with what the tables of costs have now.
+    pub(crate) fn flush_costs(&self) -> Result<()> {
+        // Held while the tables are read, so that the last of several statements counts.
+        let mut globals = self.globals.write();
+        let model = cost_tables::read(&self.tables, &self.newest_view())?;
+        let number = globals.costs().number + 1;
+        if globals.costs().model != model {
+            globals.set_costs(SessionCosts { model, number });
         }
+        Ok(())
     }
 
     pub(crate) fn commands(&self) -> &CommandCounters {
@@ -397,6 +409,39 @@ impl Database {
 
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+}
+
+/// The global variables at the start, with the cost model of the directory's tables. Tables of costs that cannot be
+/// read leave the defaults in force, so that they keep nobody from opening the directory.
+fn first_globals(
+    options: &DatabaseOptions,
+    tables: &Tables,
+    (directory, temp, import): (&Path, &Path, &Path),
+) -> Variables {
+    let mut globals = Variables::global(&given(options, directory, temp, import));
+    let refreshed = match options.force_recovery {
+        true => Ok(()),
+        false => cost_tables::refresh(tables, &load_options(options, temp)),
+    };
+    if let Err(e) = refreshed {
+        tracing::warn!("the tables of costs stay those of another version: {e}");
+    }
+    match cost_tables::read(tables, &tables.store().read_view()) {
+        Ok(model) => globals.set_costs(SessionCosts { model, number: 0 }),
+        Err(e) => tracing::warn!("the default costs are in force: {e}"),
+    }
+    globals
+}
+
+/// What a load of the directory may use.
+fn load_options(options: &DatabaseOptions, temp_dir: &Path) -> LoadOptions {
+    LoadOptions {
+        memory_bytes: (options.memory_limit_bytes / 2).clamp(LOAD_BYTES_MIN, LOAD_BYTES_MAX),
+        temp_dir: temp_dir.to_path_buf(),
+        threads: options.threads,
+        duplicates: DuplicatePolicy::Error,
+        progress: Arc::default(),
     }
 }
 

@@ -8,6 +8,7 @@
 //!   ddl                 CREATE, DROP, ALTER, GRANT                  ddl/
 //!   statement           context, binding, planning, running         statement/
 //!   Database            an open data directory                      database.rs
+//!   cost_tables         mysql.server_cost, mysql.engine_cost        cost_tables/
 //!   tables              open tables: files, locks                   tables/
 //!   transaction         the transaction of a session                transaction.rs
 //!   metadata_locks      locks of whole tables                       metadata_locks.rs
@@ -36,6 +37,7 @@ mod alter;
 mod catalog;
 mod charset;
 mod command_counters;
+mod cost_tables;
 pub mod database;
 mod ddl;
 mod dml;

@@ -27,6 +27,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["catalog"],
     &["accounts"],
     &["tables"],
+    &["cost_tables"],
     &["short_path"],
     &["database"],
     &["statement"],

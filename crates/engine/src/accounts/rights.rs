@@ -65,7 +65,7 @@ impl Rights {
 
     /// Returns true if the database is shown at all.
     pub fn sees_database(&self, database: &str) -> bool {
-        system_schema::is_name(database)
+        system_schema::is_for_all(database)
             || self.global().has(Privilege::ShowDatabases)
             || !self.on_database(database).is_empty()
     }
@@ -112,8 +112,10 @@ impl Rights {
 
     /// Error 1142 unless the session has the privilege on the table's database. `command`: as MySQL names it.
     pub fn check_table(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
-        let allowed =
-            if system_schema::is_name(database) { p == Privilege::Select } else { self.on_database(database).has(p) };
+        let allowed = match system_schema::is_for_all(database) {
+            true => p == Privilege::Select,
+            false => self.on_database(database).has(p),
+        };
         if allowed {
             return Ok(());
         }
@@ -123,7 +125,7 @@ impl Rights {
 
     /// USE: error 1044 when nothing in the database is the session's to touch.
     pub fn check_use(&self, database: &str) -> Result<()> {
-        if system_schema::is_name(database) || !self.on_database(database).is_empty() {
+        if system_schema::is_for_all(database) || !self.on_database(database).is_empty() {
             return Ok(());
         }
         Err(self.database_denied(database))

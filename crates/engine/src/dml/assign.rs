@@ -1,6 +1,7 @@
 //! Assignments: the new values of a row, from left to right.
 
 use super::{convert::Conversion, evaluation::Evaluation, rules::Rules, target::OpenTarget};
+use crate::cost_tables;
 use muster_algebra::{ColId, Expr};
 use muster_sql::bind::{BoundAssignment, BoundUpdate, ChangeTarget, NewValue, RowRules, ViewCheck};
 use muster_types::{Result, Value};
@@ -61,6 +62,8 @@ pub fn changed(
     }
     let differs = target.differ(old, &new);
     if differs {
+        let account = &conversion.context.rights.account;
+        cost_tables::note_origin(&target.entry.def, &mut new, Some(&mut assigned), account);
         let is_left = |column: &&usize| !assigned.contains(column);
         let stamped: Vec<usize> = target.entry.extras.on_update_now.iter().filter(is_left).copied().collect();
         for column in stamped {

@@ -10,7 +10,10 @@ use super::{
     target::OpenTarget,
     write::{Writer, Written},
 };
-use crate::statement::{Done, StatementContext};
+use crate::{
+    cost_tables,
+    statement::{Done, StatementContext},
+};
 use muster_algebra::ColId;
 use muster_sql::bind;
 use muster_storage::ReadView;
@@ -165,6 +168,7 @@ impl<'a> RowInsert<'a> {
     /// `value`: columns of the query that the row comes from.
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
+        cost_tables::note_origin(&self.target.entry.def, &mut row, None, &self.context.rights.account);
         self.rules().generate(&mut row, self.counts.records)?;
         // No CHECK looks at the number, which a row that is refused does not take.
         if !self.rules().passes(&row)? {

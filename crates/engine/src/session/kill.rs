@@ -54,6 +54,7 @@ impl SessionState {
                 }
                 FlushOption::Tables(tables) => self.flush_tables(context, tables)?,
                 FlushOption::TablesWithReadLock(tables) => self.flush_with_read_lock(context, tables)?,
+                FlushOption::OptimizerCosts => self.database.flush_costs()?,
                 FlushOption::Privileges | FlushOption::Other(_) => {}
             }
         }

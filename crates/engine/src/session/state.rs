@@ -81,6 +81,7 @@ impl SessionState {
 
     pub fn use_database(&mut self, database: &str) -> Result<()> {
         let name = if let Some(schema) = system_schema::of_name(database) {
+            self.login.rights(&self.database).check_use(schema)?;
             schema.to_owned()
         } else {
             self.login.rights(&self.database).check_use(database)?;
@@ -106,7 +107,7 @@ impl SessionState {
 
     pub fn reset(&mut self) {
         self.abandon_transaction();
-        self.variables = self.database.globals();
+        self.variables = self.database.globals().with_costs_of(&self.variables);
         if self.login.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }

@@ -4,7 +4,7 @@ use super::StatementContext;
 use crate::{
     accounts::{Privilege, Rights},
     catalog::{Schema, Snapshot},
-    system_schema,
+    cost_tables, system_schema,
     tables::TableSet,
 };
 use muster_algebra::{Catalog, Definer, TableDef, TableId, ViewDef};
@@ -31,7 +31,8 @@ pub struct StatementTables {
     used: Mutex<Vec<TableId>>,
     /// Tables that foreign keys connect with those that are changed.
     family: Mutex<Vec<TableId>>,
-    /// True if a table that was looked up was not finished, so that there is one to look up now, or none.
+    /// True if a table that was looked up was not finished, or not stored, so that there is another one to look up now,
+    /// or none.
     has_waited: AtomicBool,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
     checks_select: bool,
@@ -102,6 +103,21 @@ impl StatementTables {
         self.used.lock().extend_from_slice(used);
     }
 
+    /// Returns true for a table of the schema `mysql` that is a stored one by now.
+    fn is_stored(&self, schema: &str, name: &str) -> bool {
+        cost_tables::is_name(schema, name) && self.definitions().table(schema, name).is_ok()
+    }
+
+    /// Has a table of the schema `mysql` that can be changed stored, for a statement that changes tables. The statement
+    /// then looks its tables up anew, and checks its rights on them.
+    fn store_to_change(&self, name: &str) -> Result<()> {
+        if !self.checks_select && cost_tables::is_name(system_schema::MYSQL, name) {
+            self.context.database.store_cost_tables()?;
+            self.has_waited.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
     /// Notes that a table or a view was looked up. Error 1100 under LOCK TABLES.
     fn note_use(&self, id: TableId, name: &str) -> Result<()> {
         let mut used = self.used.lock();
@@ -125,7 +141,7 @@ impl StatementTables {
     }
 
     /// Resolves names with `bind`, and does so anew, whatever became of it, when a table that was not finished was
-    /// waited for. `tables`: [`StatementTables::new`] or [`StatementTables::to_change`].
+    /// waited for, or one was stored. `tables`: [`StatementTables::new`] or [`StatementTables::to_change`].
     pub fn resolve<B>(
         context: &Arc<StatementContext>,
         tables: impl Fn(&Arc<StatementContext>) -> Arc<StatementTables>,
@@ -163,7 +179,11 @@ impl Catalog for StatementTables {
 
     /// Looks a table up. An account that may not read tables of the database does not learn whether there is one.
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
-        if let Some(schema) = system_schema::of_name(database) {
+        if let Some(schema) = system_schema::of_name(database).filter(|schema| !self.is_stored(schema, name)) {
+            if schema == system_schema::MYSQL {
+                self.check_select(schema, name, definer)?;
+                self.store_to_change(name)?;
+            }
             let table = self.context.virtual_tables.table(schema, name);
             return table.map(Some).ok_or_else(|| unknown_virtual_table(schema, name));
         }

@@ -1,7 +1,7 @@
 //! Values of system variables: global, and each session's own.
 
 use super::{
-    Settings,
+    SessionCosts, Settings,
     definitions::{self, DEFINITIONS, Definition, Kind, Scope},
     flags, optimizer_switch,
 };
@@ -32,6 +32,8 @@ const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
 #[derive(Debug, Clone)]
 pub struct Variables {
     set: Arc<Set>,
+    /// The constants that plans are costed with.
+    costs: Arc<SessionCosts>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -67,7 +69,7 @@ pub fn define(name: &str) -> Result<&'static Definition> {
 impl Variables {
     /// All defaults; `given`: what this server knows better.
     pub fn global(given: &[(&'static str, Value)]) -> Variables {
-        let none = Variables { set: Arc::default() };
+        let none = Variables { set: Arc::default(), costs: Arc::default() };
         let mut values: HashMap<&'static str, Value> = HashMap::new();
         for d in DEFINITIONS {
             let value = Value::Text(d.default.into());
@@ -75,12 +77,12 @@ impl Variables {
             values.insert(d.name, value.unwrap_or(Value::Null));
         }
         values.extend(given.iter().cloned());
-        Variables { set: Arc::new(Set { values, settings: OnceLock::new() }) }
+        Variables { set: Arc::new(Set { values, settings: OnceLock::new() }), costs: Arc::default() }
     }
 
     /// Returns true if these are the very values of `other`, unchanged since one was copied from the other.
     pub fn is_same(&self, other: &Variables) -> bool {
-        Arc::ptr_eq(&self.set, &other.set)
+        Arc::ptr_eq(&self.set, &other.set) && Arc::ptr_eq(&self.costs, &other.costs)
     }
 
     /// Returns true if the text of a statement may mean something else under these values than under `other`.
@@ -117,6 +119,21 @@ impl Variables {
             Some(Value::UInt(u)) => *u,
             _ => 0,
         }
+    }
+
+    /// The cost model, which a session takes over from the global values when it begins.
+    pub fn costs(&self) -> &SessionCosts {
+        &self.costs
+    }
+
+    /// These values with the cost model of others: a session keeps its own until it ends.
+    pub fn with_costs_of(self, other: &Variables) -> Variables {
+        Variables { costs: other.costs.clone(), ..self }
+    }
+
+    /// Replaces the cost model.
+    pub fn set_costs(&mut self, costs: SessionCosts) {
+        self.costs = Arc::new(costs);
     }
 
     /// Stores a value that [`check`] has passed, or that the server computes.
@@ -329,7 +346,7 @@ fn locale(value: &Value) -> Result<&'static Locale> {
 /// Error 1235 for values whose meaning Muster does not have.
 pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     let text = value.to_text(6).unwrap_or_default();
-    let default = || check(d, Value::Text(d.default.into()), &Variables { set: Arc::default() });
+    let default = || check(d, Value::Text(d.default.into()), &Variables { set: Arc::default(), costs: Arc::default() });
     if FIXED.contains(&d.name) && default().is_ok_and(|c| c.value != *value) {
         return Err(SqlError::unsupported(format!("{} = {text}", d.name)));
     }

@@ -182,7 +182,8 @@ pub(super) fn flush(c: &mut Cursor) -> Result<Statement> {
                 c.expect("LOGS")?;
                 FlushOption::Other(format!("{word} LOGS"))
             }
-            "LOGS" | "HOSTS" | "OPTIMIZER_COSTS" | "USER_RESOURCES" => FlushOption::Other(word),
+            "OPTIMIZER_COSTS" => FlushOption::OptimizerCosts,
+            "LOGS" | "HOSTS" | "USER_RESOURCES" => FlushOption::Other(word),
             _ => return Err(c.error()),
         })
     })?;

@@ -50,6 +50,8 @@ pub enum FlushOption {
     Tables(Vec<super::TableName>),
     /// `FLUSH TABLES [t, ..] WITH READ LOCK`; without names all tables.
     TablesWithReadLock(Vec<super::TableName>),
+    /// `FLUSH OPTIMIZER_COSTS`.
+    OptimizerCosts,
     /// `FLUSH LOGS` and others that have nothing to do here: the word.
     Other(String),
 }

@@ -205,7 +205,7 @@ impl SessionState {
         let database = self.current_database.as_deref();
         let all: Vec<String> = [self.login.user.clone(), self.login.host.clone(), self.login.account_host.clone()]
             .into_iter()
-            .chain([format!("{database:?}")])
+            .chain([format!("{database:?}"), variables.costs().number.to_string()])
             .chain(names.map(text))
             .collect();
         let milliseconds = variables.unsigned("max_execution_time");

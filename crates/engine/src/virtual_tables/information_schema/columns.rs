@@ -132,8 +132,8 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
 
 pub(super) fn columns(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let (mut rows, zone) = (Vec::new(), context.clock.time_zone);
-    for table in super::definitions::tables() {
-        let plain = |(i, c)| row(zone, &table.database, &table.name, i, c, "", String::new());
+    for table in super::virtual_tables_of(snapshot, context) {
+        let plain = |(i, c)| row(zone, &table.database, &table.name, i, c, "", extra(c, false));
         rows.extend(table.columns.iter().enumerate().map(plain));
     }
     for (database, schema) in &snapshot.schemas {

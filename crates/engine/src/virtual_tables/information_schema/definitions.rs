@@ -1,6 +1,6 @@
 //! The tables of `information_schema`, `performance_schema` and `mysql` and their columns.
 
-use crate::system_schema;
+use crate::{cost_tables, system_schema};
 use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
 use muster_types::{Collation, IntWidth, SqlType, TextKind};
 use std::sync::{Arc, LazyLock};
@@ -212,10 +212,6 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
 
 #[rustfmt::skip]
 const MYSQL_TABLES: &[(&str, Columns)] = &[
-    ("engine_cost", &[
-        ("engine_name", Name), ("device_type", Int), ("cost_name", Exact(64)), ("cost_value?", Double),
-        ("last_update?", DateTime), ("comment?", Exact(1024)), ("default_value", Double),
-    ]),
     ("innodb_index_stats", &[
         ("database_name", Name), ("table_name", Exact(199)), ("index_name", Name), ("last_update", DateTime),
         ("stat_name", Name), ("stat_value", UBig), ("sample_size?", UBig), ("stat_description", Exact(1024)),
@@ -223,10 +219,6 @@ const MYSQL_TABLES: &[(&str, Columns)] = &[
     ("innodb_table_stats", &[
         ("database_name", Name), ("table_name", Exact(199)), ("last_update", DateTime), ("n_rows", UBig),
         ("clustered_index_size", UBig), ("sum_of_other_index_sizes", UBig),
-    ]),
-    ("server_cost", &[
-        ("cost_name", Exact(64)), ("cost_value?", Double), ("last_update?", DateTime), ("comment?", Exact(1024)),
-        ("default_value", Double),
     ]),
 ];
 
@@ -251,23 +243,22 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
     static DEFINED: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let column =
             |(name, ty): &(&str, Ty)| ColumnDef::plain(name.trim_end_matches('?'), sql_type(*ty), name.ends_with('?'));
-        let table = |(i, (schema, (name, columns))): (usize, (&str, &(&str, Columns)))| {
-            Arc::new(TableDef {
-                id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64),
-                database: schema.into(),
-                name: (*name).into(),
-                columns: columns.iter().map(column).collect(),
-                indexes: vec![IndexDef::hidden(0)],
-                collation: Collation::SYSTEM,
-                comment: String::new(),
-                checks: Vec::new(),
-                foreign_keys: Vec::new(),
-            })
+        let table = |(schema, (name, columns)): (&str, &(&str, Columns))| TableDef {
+            id: TableId::FIRST_VIRTUAL,
+            database: schema.into(),
+            name: (*name).into(),
+            columns: columns.iter().map(column).collect(),
+            indexes: vec![IndexDef::hidden(0)],
+            collation: Collation::SYSTEM,
+            comment: String::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));
         let all = of(system_schema::NAME, TABLES).chain(of(system_schema::PERFORMANCE, PERFORMANCE_TABLES));
         let all = all.chain(of(system_schema::MYSQL, MYSQL_TABLES));
-        all.enumerate().map(table).collect()
+        let numbered = |(i, table)| Arc::new(TableDef { id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64), ..table });
+        all.map(table).chain(cost_tables::definitions()).enumerate().map(numbered).collect()
     });
     &DEFINED
 }

@@ -8,14 +8,12 @@
 //!   keys          STATISTICS, KEY_COLUMN_USAGE, ..        keys.rs
 //!   buffer_pool   INNODB_BUFFER_..                        buffer_pool.rs
 //!   statistics    COLUMN_STATISTICS, mysql.innodb_..      statistics.rs
-//!   costs         mysql.server_cost, mysql.engine_cost   costs.rs
 //!   transactions  INNODB_TRX, INNODB_METRICS              transactions.rs
 //!   server        COLLATIONS, PROCESSLIST, variables, ..  server.rs
 //! ```
 
 mod buffer_pool;
 mod columns;
-mod costs;
 mod definitions;
 mod keys;
 mod objects;
@@ -27,7 +25,10 @@ pub use buffer_pool::PoolFigures;
 
 use super::{performance_schema, status, variables};
 use crate::{
+    catalog::{Snapshot, now_utc_micros},
+    cost_tables,
     statement::{StatementContext, VirtualTables},
+    system_schema,
     tables::TableSet,
 };
 use muster_algebra::TableDef;
@@ -56,8 +57,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "VIEWS" => objects::views(definitions, context),
         "COLUMNS" => columns::columns(definitions, context),
         "COLUMN_STATISTICS" => statistics::column_statistics(tables, context)?,
-        "server_cost" => costs::server_cost(),
-        "engine_cost" => costs::engine_cost(),
+        name @ ("server_cost" | "engine_cost") => cost_tables::default_rows(name, started(context)),
         "innodb_table_stats" => statistics::innodb_table_stats(tables, context)?,
         "innodb_index_stats" => statistics::innodb_index_stats(tables, context)?,
         "STATISTICS" => keys::statistics(tables, context)?,
@@ -89,6 +89,22 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         other => return Err(SqlError::internal(format!("no rows for information_schema.{other}"))),
     };
     Ok(rows)
+}
+
+/// The virtual tables that an account sees, without those that are stored.
+fn virtual_tables_of<'a>(
+    snapshot: &'a Snapshot,
+    context: &'a StatementContext,
+) -> impl Iterator<Item = &'static Arc<TableDef>> + 'a {
+    definitions::tables().iter().filter(|table| {
+        let is_seen = system_schema::is_for_all(&table.database) || context.rights.sees_tables(&table.database);
+        is_seen && snapshot.table(&table.database, &table.name).is_err()
+    })
+}
+
+/// The start of the server, since when defaults are in force: microseconds since 1970, UTC.
+fn started(context: &StatementContext) -> i64 {
+    now_utc_micros() - i64::try_from(context.database.uptime().as_micros()).unwrap_or(0)
 }
 
 fn text(s: impl Into<String>) -> Value {

@@ -15,6 +15,7 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
     let own =
         [system_schema::NAME, system_schema::PERFORMANCE, system_schema::MYSQL].map(|name| (name, Collation::SYSTEM));
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
+    let stored = stored.filter(|(name, _)| !system_schema::is_name(name));
     let mut visible: Vec<_> = stored.chain(own).filter(|(name, _)| context.rights.sees_database(name)).collect();
     visible.sort_unstable_by_key(|(name, _)| *name);
     let row = |(name, collation): (&str, Collation)| {
@@ -26,7 +27,7 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
 pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     let local = |utc_micros| Value::DateTime(context.clock.time_zone.local_datetime(EpochMicros(utc_micros)));
-    for table in super::definitions::tables() {
+    for table in super::virtual_tables_of(&tables.definitions, context) {
         let (kind, engine) = match table.database.as_str() {
             system_schema::PERFORMANCE => ("BASE TABLE", text("PERFORMANCE_SCHEMA")),
             system_schema::MYSQL => ("BASE TABLE", text("InnoDB")),

@@ -3,6 +3,7 @@
 use super::{Listing, engine_status, select};
 use crate::{
     accounts::{self, Privilege},
+    cost_tables,
     ddl::show_create::{self, NameQuotes},
     rows::text_column,
     statement::StatementContext,
@@ -133,10 +134,10 @@ fn shown_database(context: &StatementContext, database: Option<&str>) -> Result<
         Some(name) => name.to_owned(),
         None => context.require_database()?,
     };
+    context.rights.check_use(&name)?;
     if let Some(schema) = system_schema::of_name(&name) {
         return Ok(schema.into());
     }
-    context.rights.check_use(&name)?;
     context.database.tables().definitions().schema(&name)?;
     Ok(name)
 }
@@ -183,6 +184,9 @@ fn table_status(context: &StatementContext, database: Option<&str>) -> Result<Li
 
 /// Checks that there is such a table or view and that the session may see it. Returns its database's and its own name.
 fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result<(Value, Value)> {
+    if system_schema::of_name(database) == Some(system_schema::MYSQL) && !context.rights.sees_tables(database) {
+        context.rights.check_table(database, name, Privilege::Select, "SELECT")?;
+    }
     if let Some(schema) = system_schema::of_name(database) {
         let table = context.virtual_tables.table(schema, name);
         let table = table.ok_or_else(|| SqlError::no_such_table(schema, name))?;
@@ -272,21 +276,22 @@ fn processlist(context: &StatementContext, full: bool) -> Result<Listing> {
 fn create_table(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
     let tables = context.database.tables().current();
-    let Some(schema) = tables.definitions.schemas.get(database) else {
-        return Err(SqlError::unsupported("SHOW CREATE TABLE for information_schema"));
-    };
-    match schema.tables.get(name) {
-        Some(entry) => {
-            let auto_increment = tables.auto_increment(entry.def.id)?.next();
-            let names = NameQuotes::of(&context.session.variables);
-            let created = show_create::table(entry, auto_increment, context.clock.time_zone, names);
-            Ok(Listing {
-                columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
-                rows: vec![vec![shown, text(created)]],
-            })
+    let stored = tables.definitions.schemas.get(database).and_then(|schema| schema.tables.get(name));
+    let costs = cost_tables::is_name(database, name).then(|| cost_tables::entry(name)).flatten();
+    let (entry, auto_increment) = match (stored, &costs) {
+        (Some(entry), _) => (&**entry, tables.auto_increment(entry.def.id)?.next()),
+        (None, Some(entry)) => (entry, 1),
+        (None, None) if system_schema::is_name(database) => {
+            return Err(SqlError::unsupported("SHOW CREATE TABLE for information_schema"));
         }
-        None => create_view(context, database, name),
-    }
+        (None, None) => return create_view(context, database, name),
+    };
+    let names = NameQuotes::of(&context.session.variables);
+    let created = show_create::table(entry, auto_increment, context.clock.time_zone, names);
+    Ok(Listing {
+        columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
+        rows: vec![vec![shown, text(created)]],
+    })
 }
 
 fn create_view(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
