@@ -12,7 +12,11 @@ import operands
 # Warnings of a value that is converted or computed: an operand that is not computed has none.
 OF_OPERANDS = {"1259", "1264", "1292", "1301", "1365", "1366", "1411", "1441", "1525", "1583", "3020", "4095", "4096"}
 ERRORS_OF_OPERANDS = {1210, 1411, 1525, 1690, 3685, 3854, 3995}
-BITS = "bi"
+MEMBERS = ("e", "s")
+TEXTS_OF_MOMENTS = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "ADDTIME(", "SUBTIME(")
+MOMENT_COLUMNS = ("d", "dt", "dt3", "ts", "dn", "ti", "ti6")
+NUMBER_COLUMNS = ("tiny", "small", "i", "big", "ubig", "n", "n0", "f", "x", "un", "nn", "y", "bi")
+NUMBER_OPERATORS = ("({} AND {})", "({} OR {})", "(NOT {})", "(! {})", "({} + {})", "({} - {})", "({} * {})", "({} / {})")
 
 
 def differing(*words):
@@ -40,8 +44,60 @@ def unneeded_operands(tree, what, muster, mysql, ask):
     return operands.Proof(tree, ask, operands.ROWS if is_of_rows else [None]).holds()
 
 
-def bytes_of_bits(tree, what, muster, mysql):
-    return what in ("value", "type", "scale") and has_leaf(tree, BITS) and ("binary" in mysql.kind or "blob" in mysql.kind)
+def negative_zeros(tree, what, muster, mysql):
+    """A zero that has a sign in MySQL only."""
+    is_zero = re.compile(r"-(0(\.0+)?|00:00:00(\.0+)?)").fullmatch
+    differing_rows = [(a, b) for a, b in zip(muster.rows, mysql.rows) if a != b] if what == "value" else []
+    return bool(differing_rows) and all(isinstance(b, str) and is_zero(b) and b[1:] == a for a, b in differing_rows)
+
+
+def weights_of_members(tree, what, muster, mysql):
+    return what == "value" and tree[0].startswith("WEIGHT_STRING(") and tree[1][0][0] in MEMBERS
+
+
+def is_number(tree):
+    return expressions.kind_of(tree) in ("integer", "decimal", "double") or tree[0] in NUMBER_COLUMNS or tree[0] in NUMBER_OPERATORS
+
+
+def mixed_bounds(tree, what, muster, mysql):
+    """A date or time between a number and what is none."""
+    template, children = tree
+    if template != "({} BETWEEN {} AND {})" or children[0][0] not in MOMENT_COLUMNS:
+        return any(mixed_bounds(child, what, muster, mysql) for child in children)
+    return what in ("value", "null") and any(map(is_number, children[1:]))
+
+
+def types_of_null(tree, what, muster, mysql):
+    """The type of what is NULL in all rows."""
+    return what in ("type", "scale") and not any(row is not None for answer in (muster, mysql) for row in answer.rows)
+
+
+def moments_of_choices(tree, what, muster, mysql):
+    """The date or time of a value that is a text of other values, which MySQL asks for its own."""
+    template, children = tree
+    letters = "".join(expressions.FUNCTIONS.get(template.split("(")[0], [""])[0])
+    is_of_moment = bool(set(letters) & set("dm")) or template.startswith(("DATE_", "TIMESTAMP", "EXTRACT(", "TIME_FORMAT(", "STR_TO_DATE("))
+    is_made = any(child[0].startswith(TEXTS_OF_MOMENTS) for child in children)
+    if is_of_moment and is_made:
+        return what in ("value", "null", "scale")
+    return any(moments_of_choices(child, what, muster, mysql) for child in children)
+
+
+def choices_of_years(tree, what, muster, mysql):
+    return what == "type" and mysql.kind.startswith("year") and muster.kind.startswith("short")
+
+
+def constant_of_nullif(tree, what, muster, mysql):
+    """NULLIF of a constant next to a column, which MySQL makes a value of the column."""
+    if tree[0] != "NULLIF({}, {})":
+        return any(constant_of_nullif(child, what, muster, mysql) for child in tree[1])
+    first, second = tree[1]
+    return what in ("value", "type", "scale") and not expressions.uses_columns(first) and expressions.uses_columns(second)
+
+
+def impossible_seconds(tree, what, muster, mysql):
+    """Moments as integers of a second that there is not."""
+    return what == "value" and any(isinstance(row, str) and re.fullmatch(r"\d{8,12}60", row) for row in mysql.rows)
 
 
 def invalid_bytes(tree, what, muster, mysql):
@@ -62,7 +118,7 @@ def distinct_sums(tree, what, muster, mysql):
 
 def regular_expression_errors(tree, what, muster, mysql):
     """Which of several faults in the arguments is told."""
-    return what == "error" and re.match(r"REGEXP_", tree[0]) and mysql.error and mysql.error[0] in (1210, 3685, 3995)
+    return what == "error" and "REGEXP_" in expressions.text(tree) and mysql.error and mysql.error[0] in (1210, 3685, 3995)
 
 
 def constant_lengths(tree, what, muster, mysql):
@@ -72,7 +128,14 @@ def constant_lengths(tree, what, muster, mysql):
 
 CLASSES = [
     ("not supported", differing("unsupported")),
-    ("bytes of a BIT", bytes_of_bits),
+    ("negative zero", negative_zeros),
+    ("weights of ENUM and SET", weights_of_members),
+    ("numbers as bounds beside a date or time", mixed_bounds),
+    ("types of nothing but NULL", types_of_null),
+    ("moments of values that are texts", moments_of_choices),
+    ("types of choices between years", choices_of_years),
+    ("NULLIF of a constant next to a column", constant_of_nullif),
+    ("moments as integers where fractions are cut", impossible_seconds),
     ("faults of several arguments of regular expressions", regular_expression_errors),
     ("types of computed constants", constant_lengths),
     ("bytes without a character", invalid_bytes),

@@ -36,11 +36,19 @@ def constant_that_is_no_date(sql, ours, theirs, text):
     return is_error or is_warning
 
 
+def zero_date_between_tables(sql, ours, theirs, text):
+    """A zero date that MySQL keeps in a temporary table while it inserts rows of a query."""
+    reads = re.search(r"^(INSERT|REPLACE)\b.*\bSELECT\b", sql) and "dt" in sql
+    return reads and ours and (theirs.error == BAD_VALUE != ours.error or same_but(["warnings"], ours, theirs) and
+                               counted(ours) == counted(theirs))
+
+
 # Each class: the reason, and a test of the statement, of both answers and of what is shown of the difference.
 CLASSES = [
     ("texts taken for numbers in joins and subqueries", text_in_subquery),
     ("order in which IGNORE meets rows", order_of_rows),
     ("constants that are no dates", constant_that_is_no_date),
+    ("warnings of zero dates between tables", zero_date_between_tables),
 ]
 
 

@@ -160,9 +160,12 @@ files! {
     as_mysql_delimiters
     as_mysql_details
     as_mysql_numbers
+    as_mysql_refusals
     as_mysql_values
     as_mysql_writes
     autoinc
+    byte_strings
+    character_sets_of_old
     charsets
     coercibility
     collation_keys
@@ -260,10 +263,12 @@ files! {
     table_statement
     tables
     temporal
+    texts_beside_dates
     timestamps
     transactions
     union_order
     update
+    user_variable_collations
     user_variables_assigned
     variables
     view_names
@@ -272,6 +277,7 @@ files! {
     wide_decimals_random
     windows
     year_bit
+    zero_dates_as_null
     zero_dates_beside
     zero_dates_compared
     zero_dates_defined

@@ -72,7 +72,9 @@ impl Evaluator<'_> {
             ScalarFunction::AssignVariable => {
                 let (name, arg) = (args.first()?, args.get(1)?);
                 let value = value!(self.eval(arg));
-                return Some(self.states?.variables()?.assign(variable_name(name)?, value.clone()).map(|()| value));
+                let variables = self.states?.variables()?;
+                let assigned = variables.assign(variable_name(name)?, value.clone(), ty.collation());
+                return Some(assigned.map(|()| value));
             }
             ScalarFunction::ReadVariable => {
                 return Some(Ok(self.states?.variables()?.value(variable_name(args.first()?)?)));

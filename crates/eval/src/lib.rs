@@ -137,11 +137,16 @@ impl Evaluator<'_> {
             Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
             Expr::Like { arg, pattern, escape, negated } => {
                 let (a, p) = (value!(self.eval(arg)), value!(self.eval(pattern)));
-                let collation = self.collation_of(&[arg, pattern], &[&a, &p]);
-                let (Some(pattern), false) = (self.text_of(pattern, &p), a.is_null()) else {
+                if a.is_null() || p.is_null() {
                     return Some(Ok(Value::Null));
+                }
+                let pattern = match &p {
+                    Value::Bytes(bytes) => LikePattern::of_bytes(bytes, *escape),
+                    text => {
+                        let collation = self.collation_of(&[arg, pattern], &[&a, text]);
+                        LikePattern::new(&self.text_of(pattern, text).unwrap_or_default(), *escape, collation)
+                    }
                 };
-                let pattern = LikePattern::new(&pattern, *escape, collation);
                 let matches = match &a {
                     Value::Bytes(bytes) => pattern.matches_bytes(bytes),
                     _ => pattern.matches(&self.text_of(arg, &a).unwrap_or_default()),

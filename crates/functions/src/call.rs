@@ -24,8 +24,8 @@ pub struct CallStates {
 pub trait UserVariables: Send + Sync {
     /// The value of `@name`, NULL if it was never set. `name` is in lower case.
     fn value(&self, name: &str) -> Value;
-    /// Sets `@name`. Error: there are too many variables.
-    fn assign(&self, name: &str, value: Value) -> Result<()>;
+    /// Sets `@name` to a value whose text has this collation. Error: there are too many variables.
+    fn assign(&self, name: &str, value: Value, collation: Option<Collation>) -> Result<()>;
 }
 
 impl CallStates {

@@ -36,9 +36,9 @@ pub enum StorageError {
     Locked { path: PathBuf },
     #[error("{path}: no space left")]
     DiskFull { path: PathBuf },
-    /// `entry`: the key's values joined by `-`; `index`: position of the index in the table's schema.
-    #[error("Duplicate entry '{entry}' for index {index}")]
-    Duplicate { entry: String, index: usize },
+    /// `entry`: the texts of the key's values; `index`: position of the index in the table's schema.
+    #[error("Duplicate entry '{}' for index {index}", entry.join("-"))]
+    Duplicate { entry: Vec<String>, index: usize },
     #[error("row of {bytes} bytes is too large for a page of {limit}")]
     RowTooLarge { bytes: usize, limit: usize },
     /// A value or an array that its column cannot hold; whoever calls storage converts values first.

@@ -137,6 +137,7 @@ fn options(context: &StatementContext, entry: &TableEntry, actions: &[AlterActio
                 if let Some(comment) = &given.comment {
                     options.def.comment.clone_from(comment);
                 }
+                context.warn_of_charset(given.charset.as_deref(), given.collation.as_deref());
                 let collation = charset::resolve(given.charset.as_deref(), given.collation.as_deref())?;
                 options.def.collation = collation.unwrap_or(options.def.collation);
                 options.auto_increment = given.auto_increment.or(options.auto_increment);
@@ -158,6 +159,7 @@ fn options(context: &StatementContext, entry: &TableEntry, actions: &[AlterActio
 /// The collation that `CONVERT TO` gives all texts.
 fn conversion_of(context: &StatementContext, entry: &TableEntry, to: &CharsetConversion) -> Result<Collation> {
     let database = || Ok::<_, SqlError>(context.database.tables().definitions().schema(&entry.def.database)?.collation);
+    context.warn_of_charset(to.charset.as_deref(), to.collation.as_deref());
     match charset::resolve(to.charset.as_deref(), to.collation.as_deref())? {
         Some(collation) => Ok(collation),
         None => database(),

@@ -124,7 +124,7 @@ fn takes_clock(ty: SqlType, digits: u64) -> bool {
 /// A column as it is defined. `collation`: the table's.
 pub fn column(spec: &ColumnSpec, collation: Collation, context: &StatementContext) -> Result<ColumnDef> {
     let name = &spec.name;
-    spec.deprecated.iter().map(|part| part.warning()).for_each(|(code, message)| context.warn(code, message));
+    spec.deprecated.iter().for_each(|part| context.warn_of(part.warning()));
     check_name(name)?;
     let ty = sized(column_type(spec, collation)?, spec.size);
     if spec.auto_increment {

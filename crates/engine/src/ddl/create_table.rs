@@ -148,6 +148,7 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
         false => Cow::Borrowed(&statement.columns[..]),
     };
     let mut columns = columns::columns(&specs, collation, context)?;
+    context.warn_of_charset(options.charset.as_deref(), options.collation.as_deref());
     let mut keys = Keys::none();
     let of_columns = statement.columns.iter().flat_map(keys::of_column);
     let asks_null = |column: usize| statement.columns.get(column).is_some_and(|spec| spec.nullable == Some(true));

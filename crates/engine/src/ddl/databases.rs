@@ -19,6 +19,7 @@ pub fn create_database(context: &StatementContext, statement: &CreateDatabase) -
     check_database_name(&name)?;
     check_not_virtual(context, &name)?;
     context.rights.check_database(&name, Privilege::Create)?;
+    context.warn_of_charset(statement.charset.as_deref(), statement.collation.as_deref());
     let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
     let collation = match collation {
         Some(c) => c,
@@ -48,6 +49,7 @@ pub fn alter_database(context: &StatementContext, statement: &CreateDatabase) ->
     };
     check_not_virtual(context, &name)?;
     context.rights.check_database(&name, Privilege::Alter)?;
+    context.warn_of_charset(statement.charset.as_deref(), statement.collation.as_deref());
     let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
     context.database.tables().change(|catalog| {
         let Some(schema) = catalog.schemas.get_mut(&name) else {

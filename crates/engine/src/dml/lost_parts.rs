@@ -13,8 +13,8 @@ impl Conversion<'_> {
     /// Notes what the column does not hold of a value that it stores: 1265, for dates and times in a strict `sql_mode`
     /// 1292; warns of deprecated delimiters. `row` counts the statement's rows from 1.
     pub fn note_lost_parts(&self, column: &ColumnDef, value: &Value, stored: &Value, row: u64) {
-        if self.context.filled_table.get().is_some() {
-            // The column is made for the values.
+        if self.context.filled_table.get().is_some() && !matches!(value, Value::Decimal(_)) {
+            // The column is made for the values. A quotient has more digits than it shows.
             return;
         }
         if let Value::Text(text) = value

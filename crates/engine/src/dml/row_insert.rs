@@ -326,6 +326,9 @@ impl<'a> RowInsert<'a> {
     fn told_insert_id(&self) -> u64 {
         let Counts { copied, first_id, given_id, .. } = self.counts;
         let said = self.context.process.said_insert_id();
+        if first_id > 0 && self.bound.hides_number {
+            return said.unwrap_or(0);
+        }
         if first_id > 0 {
             self.context.process.last_insert_id.store(first_id, Relaxed);
         }

@@ -38,6 +38,7 @@ pub fn select_into_file(
     if path.exists() {
         return Err(SqlError::new(ErrorCode::FileExists, format!("File '{}' already exists", file.path)));
     }
+    context.warn_of_charset(file.charset.as_deref(), None);
     let charset = match file.charset.as_deref() {
         None | Some("binary") => None,
         Some(name) => match Charset::from_name(&name.to_ascii_lowercase()) {

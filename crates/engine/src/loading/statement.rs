@@ -53,8 +53,8 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
-    for entry_text in loaded.ignored {
-        let error = storage_error(&entry.def, StorageError::Duplicate { entry: entry_text, index: 0 });
+    for ignored in loaded.ignored {
+        let error = storage_error(&entry.def, StorageError::Duplicate { entry: ignored, index: 0 });
         context.warn(error.code, error.message);
     }
     let (records, warnings) = (summary.rows, summary.warnings + skipped);
@@ -179,6 +179,7 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
         columns[column].nullable = true;
     }
     // Not the client's character set (manual 15.2.9).
+    context.warn_of_charset(statement.charset.as_deref(), None);
     let charset = match &statement.charset {
         Some(name) => charset::client_charset(name)?,
         None => charset::client_charset(&context.session.variables.text("character_set_database"))?,

@@ -27,6 +27,7 @@ impl SessionState {
 
     /// SET NAMES; `None`: DEFAULT. Errors 1115, 1253, 1273.
     pub fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+        self.warn_of_charset(charset, collation);
         let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
         let collation = charset::resolve(Some(charset.name()), collation)?;
         self.put_client_charset(charset, Some(collation.unwrap_or(charset.default_collation())));
@@ -42,6 +43,14 @@ impl SessionState {
             self.variables.put(name, value);
         }
         Ok(())
+    }
+
+    /// Warns of names that a later MySQL will not take.
+    fn warn_of_charset(&self, charset: Option<&str>, collation: Option<&str>) {
+        let warnings = charset.and_then(muster_sql::deprecated_charset).into_iter();
+        for warning in warnings.chain(collation.and_then(muster_sql::deprecated_collation)) {
+            self.conditions.diagnostics.warnings.push(warning.code, warning.message);
+        }
     }
 
     /// Sets the client's character set; with a collation, also that of the connection.

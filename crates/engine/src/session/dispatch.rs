@@ -166,7 +166,7 @@ impl SessionState {
     fn explained(&mut self, shown: Explained, into: Option<&str>) -> Result<Outcome> {
         match into {
             Some(name) => {
-                self.set_user_variable(name, shown.into_text()?)?;
+                self.set_user_variable(name, shown.into_text()?, None)?;
                 Done::default().outcome()
             }
             None => shown.outcome(),

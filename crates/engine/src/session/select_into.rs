@@ -21,14 +21,18 @@ impl SessionState {
         }
         let are_decimals: Vec<bool> =
             result.columns.iter().map(|column| matches!(column.shape.ty, Some(SqlType::Decimal { .. }))).collect();
+        let collations: Vec<_> = result.columns.iter().map(|column| column.ty.collation()).collect();
         let mut rows = first_values(result, 2)?.into_iter();
         let Some(row) = rows.next() else {
             let message = "No data - zero rows fetched, selected, or processed";
             context.warn(ErrorCode::SpFetchNoData, message);
             return Ok(Done::default());
         };
-        for ((name, value), is_decimal) in variables.iter().zip(row).zip(are_decimals) {
-            self.set_user_variable(name, if is_decimal { as_decimal(value) } else { value })?;
+        for (i, (name, value)) in variables.iter().zip(row).enumerate() {
+            match are_decimals[i] {
+                true => self.set_user_variable(name, as_decimal(value), None)?,
+                false => self.set_user_variable(name, value, collations[i])?,
+            }
         }
         match rows.next() {
             None => Ok(Done::rows(1)),

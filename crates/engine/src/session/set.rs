@@ -3,12 +3,12 @@
 use super::{state::SessionState, transaction::NextTransaction};
 use crate::{
     accounts::Privilege,
-    statement::{Done, StatementContext, evaluate},
+    statement::{Done, StatementContext, evaluate_typed},
     transaction::locked_or_in_transaction,
     variables::{self, Variables, definitions::Definition},
 };
 use muster_sql::{SetItem, SetValue, VariableScope};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 impl SessionState {
@@ -21,7 +21,7 @@ impl SessionState {
             let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
             self.conditions.diagnostics.warnings.push(ErrorCode::TruncatedWrongValue, message);
         }
-        for warning in variables::warnings_of(definition, &checked.value) {
+        for warning in variables::warnings_of(definition, &shown, &checked.value) {
             self.conditions.diagnostics.warnings.push(warning.code, warning.message);
         }
         Ok(checked.value)
@@ -44,13 +44,13 @@ impl SessionState {
                 _ => None,
             };
             values.push(match expr {
-                Some(expr) => evaluate(context, expr, parameters)?,
-                None => Value::Null,
+                Some(expr) => evaluate_typed(context, expr, parameters)?,
+                None => (Value::Null, SqlType::Null),
             });
         }
-        for (item, value) in items.iter().zip(values) {
+        for (item, (value, ty)) in items.iter().zip(values) {
             match item {
-                SetItem::User { name, .. } => self.set_user_variable(name, value)?,
+                SetItem::User { name, .. } => self.set_user_variable(name, value, ty.collation())?,
                 SetItem::Variable { scope, persist, name, value: given } => {
                     if *persist {
                         return Err(SqlError::unsupported("SET PERSIST"));
@@ -70,8 +70,9 @@ impl SessionState {
         Ok(Done::default())
     }
 
-    pub fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
-        self.user_variables.set(name, value)
+    /// Sets a user variable to a value whose text has this collation.
+    pub fn set_user_variable(&mut self, name: &str, value: Value, collation: Option<Collation>) -> Result<()> {
+        self.user_variables.set(name, value, collation)
     }
 
     /// `value`: `None` for DEFAULT.

@@ -102,7 +102,12 @@ impl SessionValues for BindEnvironment<'_> {
     }
 
     fn user_variable(&self, name: &str) -> Value {
-        self.of_the_moment().session.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
+        let variable = self.of_the_moment().session.user_variables.get(&name.to_lowercase());
+        variable.map_or(Value::Null, |variable| variable.value.clone())
+    }
+
+    fn user_variable_collation(&self, name: &str) -> Option<Collation> {
+        self.of_the_moment().session.user_variables.get(&name.to_lowercase())?.collation
     }
 
     fn now_datetime(&self) -> i64 {

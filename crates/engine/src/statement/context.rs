@@ -2,8 +2,13 @@
 
 use super::{Diagnostics, KeptRun, VirtualTables, found_rows::CountedRows};
 use crate::{
-    ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, transaction::SessionTransaction,
-    user_variables::UserVariables, variables::Variables,
+    ColumnInfo, Database, Outcome,
+    accounts::Rights,
+    processes::SessionShared,
+    rows,
+    transaction::SessionTransaction,
+    user_variables::{UserVariable, UserVariables},
+    variables::Variables,
 };
 use muster_algebra::TableId;
 use muster_optimizer::{Interrupt, Trace};
@@ -59,7 +64,7 @@ pub struct SessionSnapshot {
     /// The values that decide what the statement means ([`crate::variables::OF_BINDING`]): the session's, or those of
     /// when the statement was prepared.
     pub binding: Variables,
-    pub user_variables: Arc<HashMap<String, Value>>,
+    pub user_variables: Arc<HashMap<String, UserVariable>>,
     /// The session's variables, to which expressions assign.
     pub live_variables: Arc<UserVariables>,
     /// `@@warning_count` and `@@error_count`: of the statement before.
@@ -178,6 +183,17 @@ impl StatementContext {
 
     pub fn warn(&self, code: ErrorCode, message: impl Into<String>) {
         self.diagnostics.warnings.push(code, message);
+    }
+
+    /// Warns with the words of an error.
+    pub fn warn_of(&self, warning: SqlError) {
+        self.warn(warning.code, warning.message);
+    }
+
+    /// Warns of the names of a character set and of a collation that a later MySQL will not take.
+    pub fn warn_of_charset(&self, charset: Option<&str>, collation: Option<&str>) {
+        charset.and_then(muster_sql::deprecated_charset).into_iter().for_each(|warning| self.warn_of(warning));
+        collation.and_then(muster_sql::deprecated_collation).into_iter().for_each(|warning| self.warn_of(warning));
     }
 
     pub fn note(&self, code: ErrorCode, message: impl Into<String>) {

@@ -44,7 +44,7 @@ mod virtual_tables;
 pub use bind_environment::BindEnvironment;
 pub use context::{Clock, Done, SessionSnapshot, StatementContext};
 pub use diagnostics::{Diagnostics, Level};
-pub use evaluate::evaluate;
+pub use evaluate::{evaluate, evaluate_typed};
 pub use gate::enter_to_build;
 pub use kept_run::KeptRun;
 pub use names::StatementTables;

@@ -37,7 +37,7 @@ use handle::Handle;
 pub use publish::{NewFiles, UnpublishedRows};
 pub use renewal::Renewal;
 pub use set::TableSet;
-pub use storage_error::storage_error;
+pub use storage_error::{entry_text, storage_error};
 
 use crate::{
     catalog::{Catalog, Former, Snapshot},

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::charset;
 use muster_functions::locale::Locale;
-use muster_sql::VariableScope;
-use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, sql_mode::BadModes, time_zone::TimeZone};
+use muster_sql::{VariableScope, deprecated_charset, deprecated_collation};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlModes, Value, sql_mode::BadModes, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -208,8 +208,12 @@ pub fn check_type(d: &Definition, value: &Value) -> Result<()> {
     }
 }
 
-/// The warnings of a value that a variable takes: 3135 and 3090 for modes that MySQL wants to change.
-pub fn warnings_of(d: &Definition, value: &Value) -> Vec<SqlError> {
+/// The warnings of a value that a variable takes, `given` being its text: 3135 and 3090 for modes that MySQL wants to
+/// change, and those of character sets.
+pub fn warnings_of(d: &Definition, given: &str, value: &Value) -> Vec<SqlError> {
+    if matches!(d.kind, Kind::Charset | Kind::Collation) {
+        return warnings_of_charset(d, given, value);
+    }
     let Ok(modes) = modes(d.name, value) else { return Vec::new() };
     let half_strict = SqlError::new(
         ErrorCode::SqlModeMerged,
@@ -223,6 +227,23 @@ pub fn warnings_of(d: &Definition, value: &Value) -> Vec<SqlError> {
     let is_padded = modes.has(SqlModes::PAD_CHAR_TO_FULL_LENGTH);
     let all = [(half_strict, modes.is_half_strict()), (padded, is_padded)];
     all.into_iter().filter(|(_, applies)| *applies && d.kind == Kind::Modes).map(|(warning, _)| warning).collect()
+}
+
+/// The warnings of a character set or a collation: of a name that a later MySQL will not take, and of a variable that
+/// it will not let be set.
+fn warnings_of_charset(d: &Definition, given: &str, value: &Value) -> Vec<SqlError> {
+    let kept = value.to_text(0).unwrap_or_default();
+    let mut warnings = Vec::new();
+    warnings.extend(match d.kind {
+        // `utf8` is kept under its other name.
+        Kind::Charset => deprecated_charset(given.trim()).or_else(|| deprecated_charset(&kept)),
+        _ => deprecated_collation(&kept),
+    });
+    if matches!(d.name, "character_set_database" | "collation_database") {
+        let message = format!("Updating '{}' is deprecated. It will be made read-only in a future release.", d.name);
+        warnings.push(SqlError::new(ErrorCode::DeprecatedWithoutReplacement, message));
+    }
+    warnings
 }
 
 /// The value as the variable keeps it; `current`: the values it has before. Errors 1231, 1232, and those of character
@@ -281,9 +302,10 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
         Kind::Switch | Kind::Flags(_) => kept(changed_flags(d, &value, current)?),
         Kind::Text => kept(Value::Text(text_value(d, value)?)),
         Kind::Charset => kept(character_set(d, &value)?),
-        Kind::Collation => match text {
-            Some(name) => kept(Value::Text(charset::collation(&name)?.name().into())),
-            None => Err(wrong_value(d.name, &value)),
+        Kind::Collation => match (text, of_id(&value)) {
+            (Some(name), _) => kept(Value::Text(charset::collation(&name)?.name().into())),
+            (None, Some(collation)) => kept(Value::Text(collation.name().into())),
+            (None, None) => Err(wrong_value(d.name, &value)),
         },
         Kind::TimeZone => match text.as_deref().and_then(TimeZone::from_name) {
             Some(zone) => kept(Value::Text(zone.to_string())),
@@ -315,7 +337,18 @@ fn character_set(d: &Definition, value: &Value) -> Result<Value> {
         }
         Value::Text(name) => Ok(Value::Text(charset::of_name(name.trim())?.name().into())),
         Value::Null if d.name == "character_set_results" => Ok(Value::Null),
-        _ => Err(wrong_value(d.name, value)),
+        number => match of_id(number) {
+            Some(collation) => Ok(Value::Text(collation.charset().into())),
+            None => Err(wrong_value(d.name, value)),
+        },
+    }
+}
+
+/// The collation that has a number.
+fn of_id(value: &Value) -> Option<Collation> {
+    match value {
+        Value::Int(id) => Collation::from_id(u16::try_from(*id).ok()?),
+        _ => None,
     }
 }
 

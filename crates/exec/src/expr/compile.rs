@@ -370,17 +370,12 @@ impl Compiler<'_> {
             collation = Collation::Binary;
         }
         if let Expr::Literal { value: text, .. } = pattern {
-            let text = match text {
+            let pattern = match text {
                 Value::Null => return Ok(Arc::new(Literal::new(ScalarValue::Boolean(None)))),
-                Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
-                other => other.to_text(6).unwrap_or_default(),
+                Value::Bytes(bytes) => LikePattern::of_bytes(bytes, escape),
+                other => LikePattern::new(&other.to_text(6).unwrap_or_default(), escape, collation),
             };
-            let kernel = LikeConstant {
-                pattern: LikePattern::new(&text, escape, collation),
-                text: format!("{text:?} {escape:?}"),
-                collation,
-                negated,
-            };
+            let kernel = LikeConstant { pattern, text: format!("{text} {escape:?}"), collation, negated };
             let nullable = self.nullable(std::slice::from_ref(&value));
             return Ok(KernelExpr::build(kernel, vec![value], DataType::Boolean, nullable));
         }

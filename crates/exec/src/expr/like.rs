@@ -81,8 +81,7 @@ impl LikeColumn {
         let patterns = arrow_cast::cast(&args[1], &DataType::BinaryView)?;
         let (values, patterns) = (values.as_binary_view(), patterns.as_binary_view());
         let bits = BooleanBuffer::collect_bool(rows, |i| {
-            let text = String::from_utf8_lossy(patterns.value(i));
-            LikePattern::new(&text, self.escape, self.collation).matches_bytes(values.value(i)) != self.negated
+            LikePattern::of_bytes(patterns.value(i), self.escape).matches_bytes(values.value(i)) != self.negated
         });
         Ok(Arc::new(BooleanArray::new(bits, NullBuffer::union(values.nulls(), patterns.nulls()))))
     }

@@ -40,7 +40,7 @@ impl muster_functions::UserVariables for NoSession {
         Value::Null
     }
 
-    fn assign(&self, name: &str, _: Value) -> muster_types::Result<()> {
+    fn assign(&self, name: &str, _: Value, _: Option<muster_types::Collation>) -> muster_types::Result<()> {
         Err(muster_types::SqlError::internal(format!("@{name} without a session")))
     }
 }

@@ -5,7 +5,9 @@ use super::{
     numbering::Expressions, scope::FromClause, star::Star, window::WindowCalls,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, TableId};
+use muster_algebra::{
+    AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel, ScalarFunction, Subquery, SubqueryKind, TableId,
+};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::{cast_dated, cast_from},
@@ -73,6 +75,10 @@ pub(crate) struct Binder<'a> {
     pub inserted_row: Option<FromClause>,
     /// Expressions of generated columns with an index, each with the column.
     pub generated: Vec<(Expr, ColId)>,
+    /// The columns of derived tables and views that are not merged into the query around them.
+    pub kept_apart_columns: HashSet<ColId>,
+    /// The collations of texts that the statement assigns to user variables, by name in lower case.
+    pub assigned_collations: HashMap<String, Collation>,
 }
 
 /// A mention of a stored table.
@@ -169,6 +175,8 @@ impl<'a> Binder<'a> {
             summed_doubles: HashSet::new(),
             inserted_row: None,
             generated: Vec::new(),
+            kept_apart_columns: HashSet::new(),
+            assigned_collations: HashMap::new(),
         }
     }
 
@@ -189,6 +197,11 @@ impl<'a> Binder<'a> {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(SqlError::new(code, message));
         }
+    }
+
+    /// Warns with the words of an error.
+    pub fn warn_of(&mut self, warning: SqlError) {
+        self.warn(warning.code, warning.message);
     }
 
     /// Takes back the warnings of conversions that came since there were `count` warnings: of constants that the
@@ -240,6 +253,13 @@ impl<'a> Binder<'a> {
     pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
         let ty = Binder::widened_variable(&item.expr, ty);
         let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
+        let item = match ty.is_temporal() {
+            true => {
+                let item = self.bits_as_bytes(item);
+                self.cut_beyond_micros(item)
+            }
+            false => item,
+        };
         if ty.is_temporal()
             && let Some(chosen) = self.of_each_result(&item, ty, &mut |binder, result| binder.moment_of(result, ty))
         {
@@ -311,6 +331,9 @@ impl<'a> Binder<'a> {
             Expr::Column(_) | Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. } => {
                 Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
             }
+            Expr::Subquery(subquery) if is_computed_without_tables(subquery) => {
+                Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
+            }
             Expr::Case { branches, otherwise, .. } => {
                 let mut whole = |result: &Expr| {
                     let item = Item::new(result.clone(), self.type_of(result));
@@ -370,7 +393,7 @@ impl<'a> Binder<'a> {
 
     /// Returns true if the expression can be NULL.
     pub fn nullable(&self, expr: &Expr) -> bool {
-        use muster_algebra::{ArithmeticOp, CompareOp, ScalarFunction, SubqueryKind};
+        use muster_algebra::{ArithmeticOp, CompareOp};
         use muster_functions::Nullability;
         let any = |args: Vec<&Expr>| args.into_iter().any(|a| self.nullable(a));
         match expr {
@@ -432,6 +455,13 @@ impl<'a> Binder<'a> {
     pub fn type_of(&self, expr: &Expr) -> SqlType {
         expr.ty(&self.columns)
     }
+}
+
+/// Returns true for `(SELECT expression)`, if that computes a value.
+fn is_computed_without_tables(subquery: &Subquery) -> bool {
+    let (SubqueryKind::Scalar, Rel::Project { input, exprs }) = (&subquery.kind, &*subquery.rel) else { return false };
+    let is_computed = |expr: &Expr| matches!(expr, Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. });
+    **input == Rel::dual() && exprs.iter().any(|(id, expr)| subquery.outputs.first() == Some(id) && is_computed(expr))
 }
 
 /// Returns true if a conversion reads a text or number as a date, which depends on the session's modes of dates.

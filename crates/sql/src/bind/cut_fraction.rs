@@ -11,6 +11,24 @@ const MAX_FSP: u8 = 6;
 const LETTERS: u32 = 26;
 
 impl Binder<'_> {
+    /// The value with no digits of the fraction of a second beyond microseconds, where those are cut and not rounded: a
+    /// number, or a text of the statement.
+    pub fn cut_beyond_micros(&mut self, item: Item) -> Item {
+        if !self.env.session.sql_modes().has(SqlModes::TIME_TRUNCATE_FRACTIONAL) || item.is_null_literal() {
+            return item;
+        }
+        let ty = match item.ty {
+            SqlType::Decimal { precision, scale } if scale > MAX_FSP => {
+                SqlType::decimal(u32::from(precision - scale + MAX_FSP), MAX_FSP.into())
+            }
+            SqlType::Double => SqlType::Double,
+            SqlType::Text { .. } => return cut_literal(item),
+            _ => return item,
+        };
+        let digits = Expr::literal(Value::Int(MAX_FSP.into()), SqlType::BIGINT);
+        Item::new(Expr::Call { function: ScalarFunction::Truncate, args: vec![item.expr, digits], ty }, ty)
+    }
+
     /// The value as type `ty`, a date or time of fewer digits than the value has, with the rest of its digits cut.
     /// `None` if nothing is to be cut.
     pub fn with_fraction_cut(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
@@ -25,7 +43,8 @@ impl Binder<'_> {
         if !is_cut || !self.env.session.sql_modes().has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
             return None;
         }
-        let whole = self.convert(item.clone(), finest);
+        let cut = self.cut_beyond_micros(item.clone());
+        let whole = self.convert(cut, finest);
         let text = SqlType::varchar(LETTERS, Collation::Utf8mb4GeneralCi);
         let written = self.convert(whole, text);
         // The point goes with all digits.
@@ -46,5 +65,20 @@ impl Binder<'_> {
             false => Expr::Cast { arg: Box::new(kept.expr), ty },
         };
         Some(Item::new(expr, ty))
+    }
+}
+
+/// A text of the statement with no digits beyond microseconds behind its last point; other values as they are.
+fn cut_literal(item: Item) -> Item {
+    let Some(Value::Text(text)) = item.as_literal() else { return item };
+    let Some((whole, fraction)) = text.rsplit_once('.') else { return item };
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    match digits.checked_sub(MAX_FSP.into()) {
+        None | Some(0) => item,
+        Some(_) => {
+            let text = format!("{whole}.{}{}", &fraction[..MAX_FSP.into()], &fraction[digits..]);
+            let expr = Expr::literal(Value::Text(text), item.ty);
+            Item { expr, ..item }
+        }
     }
 }

@@ -11,7 +11,7 @@
 //! an ENUM, the digits of a YEAR, the bytes of a BIT.
 
 use super::binder::Binder;
-use crate::typing::Item;
+use crate::typing::{Derivation, Item};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
     BytesKind, SqlType, Value,
@@ -71,8 +71,10 @@ impl Binder<'_> {
     /// The item where a text or a date is wanted: the values of a BIT column as their bytes.
     pub(super) fn bits_as_bytes(&mut self, item: Item) -> Item {
         match self.declared_type(&item) {
+            // MySQL declares as many bytes as there are bits.
             Some(SqlType::Bit { width }) => {
-                self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length: u32::from(width).div_ceil(8) })
+                let bytes = SqlType::Bytes { kind: BytesKind::VarBinary, length: width.into() };
+                Item { derivation: Derivation::Implicit, ..self.convert(item, bytes) }
             }
             _ => item,
         }

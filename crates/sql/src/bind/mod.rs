@@ -86,6 +86,10 @@ pub trait SessionValues {
     }
     /// `@name`; NULL when never set.
     fn user_variable(&self, name: &str) -> Value;
+    /// The collation of the last text that `@name` was set to; `None` if it was set to none.
+    fn user_variable_collation(&self, _name: &str) -> Option<Collation> {
+        None
+    }
     /// The local datetime of the statement's start.
     fn now_datetime(&self) -> i64;
     /// The datetime of the statement's start in UTC.

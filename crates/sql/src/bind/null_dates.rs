@@ -12,7 +12,7 @@ use muster_types::{SqlType, Value, temporal::ZERO_DATE};
 
 impl Binder<'_> {
     /// The conditions of a WHERE clause over these tables, with the zero date beside NULL. Only whole conditions and
-    /// columns of tables that stand there themselves count, not those of views and derived tables.
+    /// columns of tables that stand there themselves count, and those of views and derived tables that are not merged.
     pub(super) fn conditions(&mut self, item: Item, from: &FromClause) -> Vec<Expr> {
         let mut conditions = self.conditions_of_where(item, from);
         self.by_generated_columns(&mut conditions, from);
@@ -38,9 +38,9 @@ impl Binder<'_> {
     fn is_date_of_table(&self, column: ColId, from: &FromClause) -> bool {
         let meta = self.columns.get(column);
         let is_table = |relation: &Relation| matches!(relation.source, RelationSource::Table);
+        let is_of_table = meta.origin.is_some() && from.relation_of(column).is_some_and(is_table);
         matches!(meta.ty, SqlType::Date | SqlType::DateTime { .. })
             && !meta.nullable
-            && meta.origin.is_some()
-            && from.relation_of(column).is_some_and(is_table)
+            && (is_of_table || self.kept_apart_columns.contains(&column))
     }
 }

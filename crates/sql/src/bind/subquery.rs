@@ -4,7 +4,7 @@ use super::{
     binder::{Binder, BoundQuery, Output},
     declared::as_operand,
     expr::ExprContext,
-    scope::{Names, Offered, Scope},
+    scope::{Clause, Names, Offered, Scope},
 };
 use crate::typing::{Item, collation, comparison};
 use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind, lateral_outputs};
@@ -109,7 +109,9 @@ impl Binder<'_> {
         if bound.outputs.len() != left.len() {
             return Err(operand_columns(left.len()));
         }
-        let (left, rel, ids) = self.matched(left, bound, "=")?;
+        // A semi-join compares as the operator does.
+        let joins = matches!(cx.clause, Clause::Where | Clause::On) && !cx.in_alternative && may_join(&bound.rel);
+        let (left, rel, ids) = self.matched(left, bound, "=", joins)?;
         Ok(Item::bool(subquery(SubqueryKind::In { left, negated }, rel, ids)))
     }
 
@@ -132,18 +134,25 @@ impl Binder<'_> {
         if bound.outputs.len() != 1 {
             return Err(operand_columns(1));
         }
-        let (mut left, rel, ids) = self.matched(vec![left], bound, "ANY")?;
+        let (mut left, rel, ids) = self.matched(vec![left], bound, "ANY", false)?;
         let left = Box::new(left.remove(0));
         Ok(Item::bool(subquery(SubqueryKind::Compare { left, op, quantifier }, rel, ids)))
     }
 
-    /// Both sides with the types they are compared in.
-    fn matched(&mut self, left: Vec<Item>, bound: BoundQuery, operation: &str) -> Result<(Vec<Expr>, Rel, Vec<ColId>)> {
+    /// Both sides with the types they are compared in. `joins`: as comparison operators compare them.
+    fn matched(
+        &mut self,
+        left: Vec<Item>,
+        bound: BoundQuery,
+        operation: &str,
+        joins: bool,
+    ) -> Result<(Vec<Expr>, Rel, Vec<ColId>)> {
         let mut exprs = Vec::with_capacity(left.len());
         let mut lefts = Vec::with_capacity(left.len());
         let mut changed = false;
         for (l, output) in left.into_iter().zip(&bound.outputs) {
             let r = self.output_item(output);
+            let (l, r) = if joins { self.beside_date(l, r) } else { (l, r) };
             let (l, r) = self.comparable_sides(l, r, operation)?;
             lefts.push(l.expr);
             if r.expr == Expr::Column(output.id) {
@@ -168,7 +177,16 @@ impl Binder<'_> {
             return Ok((self.convert_to_text(l, c), self.convert_to_text(r, c)));
         }
         let ty = comparison::comparison_type(l.ty, r.ty);
-        Ok((self.convert(l, ty), self.convert(r, ty)))
+        Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
+    }
+}
+
+/// Returns true if MySQL makes a semi-join of a subquery with these rows: it has no set operation and no aggregate.
+fn may_join(rel: &Rel) -> bool {
+    match rel {
+        Rel::Union { .. } => false,
+        Rel::Aggregate { aggregates, .. } if !aggregates.is_empty() => false,
+        _ => rel.inputs().into_iter().all(may_join),
     }
 }
 

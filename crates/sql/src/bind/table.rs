@@ -332,7 +332,11 @@ impl Binder<'_> {
             bound.rel = Rel::Project { input: Box::new(bound.rel), exprs };
         }
         let stored = !is_merged(&bound.rel);
+        let is_apart = stored || self.is_kept_apart(alias);
         let joined = derived(bound, alias, given)?;
+        if is_apart {
+            self.kept_apart_columns.extend(joined.from.columns.iter().map(|column| column.id));
+        }
         let columns: Vec<_> = joined.from.columns.iter().map(|column| (column.id, column.name.clone())).collect();
         self.set_derived(&columns, alias, stored);
         self.note_table(alias, None, &joined);

@@ -21,7 +21,7 @@ const VARCHAR_MAX: u64 = 65_535;
 
 /// `name type attributes..`.
 pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
-    let name = c.identifier()?;
+    let name = c.unreserved()?;
     let mut spec = ColumnSpec::plain(name, SqlType::Null);
     if data_type(c, &mut spec)? {
         // SERIAL
@@ -52,9 +52,13 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
     } else if c.accept("COMMENT") {
         spec.comment = c.string()?;
     } else if c.accept("COLLATE") {
-        spec.collation = Some(c.name_or_string()?);
+        let name = c.name_or_string()?;
+        spec.deprecated.extend(DeprecatedPart::of_collation(&name));
+        spec.collation = Some(name);
     } else if c.accept("CHARACTER SET") || c.accept("CHARSET") {
-        spec.charset = Some(c.name_or_string()?);
+        let name = c.name_or_string()?;
+        spec.deprecated.extend(DeprecatedPart::of_charset(&name));
+        spec.charset = Some(name);
     } else if let Some(word) = c.accept_any(&["VISIBLE", "INVISIBLE"]) {
         spec.invisible = word == "INVISIBLE";
     } else if c.at("CONSTRAINT") || c.at("CHECK") {
@@ -165,10 +169,14 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
 fn character_set(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<()> {
     loop {
         if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
-            spec.charset = Some(c.name_or_string()?);
+            let name = c.name_or_string()?;
+            spec.deprecated.extend(DeprecatedPart::of_charset(&name));
+            spec.charset = Some(name);
         } else if c.accept("ASCII") {
+            spec.deprecated.push(DeprecatedPart::Ascii);
             spec.charset = Some("latin1".into());
         } else if c.accept("UNICODE") {
+            spec.deprecated.push(DeprecatedPart::Unicode);
             spec.charset = Some("ucs2".into());
         } else if c.accept("BYTE") {
             spec.charset = Some("binary".into());
@@ -300,7 +308,8 @@ fn length(c: &mut Cursor, name: &str) -> Result<Option<u64>> {
 
 fn varchar(c: &mut Cursor, name: &str) -> Result<SqlType> {
     match length(c, name)? {
-        Some(n) => Ok(text(TextKind::VarChar, bounded(n, VARCHAR_MAX, name)?)),
+        // The longest depends on the character set, which is not known yet.
+        Some(n) => Ok(text(TextKind::VarChar, bounded(n, u32::MAX.into(), name)?)),
         None => Err(c.error()),
     }
 }

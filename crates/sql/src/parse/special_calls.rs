@@ -8,6 +8,7 @@
 //!   a [NOT] REGEXP b, a RLIKE b    sqlparser's node, also for a pattern that is NULL
 //!   a || b                         CONCAT(a, b), with PIPES_AS_CONCAT
 //!   INSERT(..)                     a call, though the word is a statement's
+//!   CAST(x AT TIME ZONE z AS ..)   CAST of sqlparser's node
 //! ```
 
 use super::{default_text::ModalSyntax, dialect::call};
@@ -102,9 +103,13 @@ pub(super) fn named_call(name: Word, parser: &mut Parser) -> Result<Expr, Parser
 pub(super) fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_keyword_is(Keyword::CAST)?;
     parser.expect_token(&Token::LParen)?;
-    let expr = Box::new(parser.parse_expr()?);
+    let expr = Box::new(in_time_zone(parser)?);
     parser.expect_keyword_is(Keyword::AS)?;
-    let data_type = parser.parse_data_type()?;
+    let is_moment = matches!(*expr, Expr::AtTimeZone { .. });
+    let data_type = match parser.peek_keyword(Keyword::DATETIME) || !is_moment {
+        true => parser.parse_data_type()?,
+        false => return parser.expected("DATETIME", parser.peek_token()),
+    };
     let charset =
         match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
             true => Some(parser.parse_object_name(false)?),
@@ -123,6 +128,17 @@ pub(super) fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
             styles: Vec::new(),
         },
     })
+}
+
+/// Reads an expression, perhaps with `AT TIME ZONE [INTERVAL] 'zone'` behind it.
+fn in_time_zone(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let timestamp = Box::new(parser.parse_expr()?);
+    if !parser.parse_keywords(&[Keyword::AT, Keyword::TIME, Keyword::ZONE]) {
+        return Ok(*timestamp);
+    }
+    let _ = parser.parse_keyword(Keyword::INTERVAL);
+    let time_zone = Box::new(Expr::Value(parser.parse_value()?));
+    Ok(Expr::AtTimeZone { timestamp, time_zone })
 }
 
 /// Reads CAST where REAL means FLOAT.

@@ -89,7 +89,9 @@ fn origin(item: &Item) -> Option<Origin> {
     item.ty.collation().map(|collation| Origin {
         collation,
         derivation: item.derivation,
-        is_ascii: collation.character_set() == Charset::Ascii || is_ascii(&item.expr),
+        is_ascii: collation.character_set() == Charset::Ascii
+            || item.derivation == Derivation::Numeric
+            || is_ascii(&item.expr),
     })
 }
 

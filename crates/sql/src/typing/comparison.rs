@@ -159,6 +159,17 @@ fn stored_time(value: &Value, fsp: u8, modes: DateModes) -> StoredConstant {
     }
 }
 
+/// The zero date as a value of a type of dates; `None` for other types.
+pub(crate) fn zero_moment(ty: SqlType) -> Option<Value> {
+    match ty {
+        SqlType::Date => Some(Value::Date(temporal::ZERO_DATE)),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
+            Some(Value::DateTime(datetime_of(temporal::ZERO_DATE, 0)))
+        }
+        _ => None,
+    }
+}
+
 /// MySQL's name of a type of dates or times in warnings.
 pub(crate) fn moment_name(ty: SqlType) -> &'static str {
     match ty {

@@ -11,7 +11,7 @@
 //! further rows are sorted.
 
 use super::{
-    DuplicatePolicy, LoadProgress, duplicate, entry_text,
+    DuplicatePolicy, LoadProgress, duplicate, entry_texts,
     files::NewFiles,
     prefix_counts::PrefixCounter,
     reader::{LoadSource, TreeReader},
@@ -63,7 +63,7 @@ const NAMED_MAX: usize = 1024;
 pub(super) struct Dropped {
     pub rows: u64,
     /// The entries of those that were dropped, the first ones in the order of keys.
-    pub entries: Vec<String>,
+    pub entries: Vec<Vec<String>>,
 }
 
 impl Dropped {
@@ -74,7 +74,7 @@ impl Dropped {
     /// Names a row of these columns.
     fn name(&mut self, layout: &TreeLayout, columns: &[ArrayRef], row: usize) {
         if self.has_room() {
-            self.entries.push(entry_text(layout, columns, row));
+            self.entries.push(entry_texts(layout, columns, row));
         }
     }
 }

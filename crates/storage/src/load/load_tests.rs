@@ -270,7 +270,7 @@ fn a_load_of_nothing() {
 
 fn entry_of(result: Result<LoadedFiles>) -> (String, usize) {
     match result {
-        Err(StorageError::Duplicate { entry, index }) => (entry, index),
+        Err(StorageError::Duplicate { entry, index }) => (entry.join("-"), index),
         Err(e) => panic!("{e}"),
         Ok(_) => panic!("no error"),
     }

@@ -93,9 +93,9 @@ pub struct LoadedFiles {
     /// Rows loaded by this load, and rows dropped or replaced as duplicates.
     pub loaded: u64,
     pub duplicates: u64,
-    /// With [`DuplicatePolicy::Ignore`], the entries of rows that were left out as MySQL prints them: the first ones in
-    /// the order of the primary key.
-    pub ignored: Vec<String>,
+    /// With [`DuplicatePolicy::Ignore`], the keys of rows that were left out, as the texts of their values: the first
+    /// ones in the order of the primary key.
+    pub ignored: Vec<Vec<String>>,
 }
 
 /// Takes rows, then builds. Rows that the table already has are kept.
@@ -266,11 +266,11 @@ pub fn build_index(
 
 /// The error of a key that is there twice. `columns`: the tree's stored columns.
 fn duplicate(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> StorageError {
-    StorageError::Duplicate { entry: entry_text(layout, columns, row), index: layout.index }
+    StorageError::Duplicate { entry: entry_texts(layout, columns, row), index: layout.index }
 }
 
-/// The values of a row's key as MySQL prints them. `columns`: the tree's stored columns.
-fn entry_text(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> String {
+/// The texts of the values of a row's key. `columns`: the tree's stored columns.
+fn entry_texts(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> Vec<String> {
     let text = |part: &crate::key::KeyPartCodec| {
         let ty = &layout.columns[part.column].ty;
         match value_at(&columns[part.column], row) {
@@ -279,8 +279,7 @@ fn entry_text(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> String {
             Err(e) => e.message,
         }
     };
-    let entry: Vec<String> = layout.key.parts[..layout.declared_parts].iter().map(text).collect();
-    entry.join("-")
+    layout.key.parts[..layout.declared_parts].iter().map(text).collect()
 }
 
 fn thread_died() -> StorageError {

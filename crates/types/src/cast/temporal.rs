@@ -216,7 +216,12 @@ fn today() -> Option<Days> {
 fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
     // Digits behind the point that are looked at: more than a double has behind a date.
     const SCALE: u8 = 12;
-    let Value::Decimal(number) = to_decimal(value, NARROW_DIGITS_MAX as u8, SCALE).0 else { return None };
+    // A float is the number that it is, not the one that it shows.
+    let exact = match value {
+        Value::Float(x) => &Value::Double(f64::from(*x)),
+        other => other,
+    };
+    let Value::Decimal(number) = to_decimal(exact, NARROW_DIGITS_MAX as u8, SCALE).0 else { return None };
     let unscaled = number.narrow()?;
     let unit = 10i128.pow(SCALE as u32);
     Some((i64::try_from(unscaled / unit).ok()?, div_round(unscaled % unit, unit / 1_000_000) as i64))

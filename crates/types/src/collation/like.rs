@@ -15,6 +15,8 @@ pub struct LikePattern {
     collation: Collation,
     search: Option<Search>,
     literal_prefix: String,
+    /// True if the pattern is a byte string, whose tokens are bytes.
+    is_of_bytes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,23 +46,19 @@ impl LikePattern {
     /// `escape`: the character that takes the meaning from the next one; MySQL's default is a backslash, and `None`
     /// is `ESCAPE ''`.
     pub fn new(pattern: &str, escape: Option<char>, collation: Collation) -> LikePattern {
-        let mut tokens = Vec::new();
-        let mut chars = pattern.chars();
-        while let Some(c) = chars.next() {
-            let token = match c {
-                // An escape character at the very end stands for itself.
-                _ if Some(c) == escape => Token::Char(chars.next().unwrap_or(c)),
-                '%' if tokens.last() == Some(&Token::Any) => continue,
-                '%' => Token::Any,
-                '_' => Token::One,
-                _ => Token::Char(c),
-            };
-            tokens.push(token);
-        }
+        let tokens = tokens_of(pattern.chars(), escape);
         let literal_prefix =
             tokens.iter().map_while(|t| if let Token::Char(c) = t { Some(*c) } else { None }).collect();
         let search = Search::new(&tokens, collation);
-        LikePattern { tokens, collation, search, literal_prefix }
+        LikePattern { tokens, collation, search, literal_prefix, is_of_bytes: false }
+    }
+
+    /// A pattern for byte strings: `_` is one byte. An `escape` beyond ASCII is no byte, and escapes nothing.
+    pub fn of_bytes(pattern: &[u8], escape: Option<char>) -> LikePattern {
+        let escape = escape.filter(char::is_ascii);
+        let tokens = tokens_of(pattern.iter().map(|byte| char::from(*byte)), escape);
+        let search = Search::of_bytes(&tokens);
+        LikePattern { tokens, collation: Collation::Binary, search, literal_prefix: String::new(), is_of_bytes: true }
     }
 
     /// The text that every matching value begins with, up to the collation's idea of equal characters.
@@ -80,16 +78,18 @@ impl LikePattern {
 
     pub fn matches(&self, value: &str) -> bool {
         match &self.search {
+            _ if self.is_of_bytes => self.matches_bytes(value.as_bytes()),
             Some(search) if !search.fold_case => search.matches(value.as_bytes()),
             Some(search) if value.is_ascii() => search.matches_folded(value.as_bytes()),
             _ => wildcard_match(&self.tokens, value.chars(), |p, v| self.collation.chars_equal(p, v)),
         }
     }
 
-    /// Byte strings: `_` is one byte. `pattern` was given as text.
+    /// Byte strings: `_` is one byte.
     pub fn matches_bytes(&self, value: &[u8]) -> bool {
         match &self.search {
             Some(search) if !search.fold_case => search.matches(value),
+            _ if self.is_of_bytes => bytes_match(&self.tokens, value),
             _ => {
                 let mut tokens = Vec::with_capacity(self.tokens.len());
                 for token in &self.tokens {
@@ -100,13 +100,55 @@ impl LikePattern {
                         other => tokens.push(*other),
                     }
                 }
-                wildcard_match(&tokens, value.iter().map(|b| *b as char), |p, v| p == v)
+                bytes_match(&tokens, value)
             }
         }
     }
 }
 
+/// The tokens of a pattern. `escape`: as [`LikePattern::new`] has it.
+fn tokens_of(mut pattern: impl Iterator<Item = char>, escape: Option<char>) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    while let Some(c) = pattern.next() {
+        let token = match c {
+            // An escape character at the very end stands for itself.
+            _ if Some(c) == escape => Token::Char(pattern.next().unwrap_or(c)),
+            '%' if tokens.last() == Some(&Token::Any) => continue,
+            '%' => Token::Any,
+            '_' => Token::One,
+            _ => Token::Char(c),
+        };
+        tokens.push(token);
+    }
+    tokens
+}
+
+/// Matches bytes against tokens each of which stands for bytes.
+fn bytes_match(tokens: &[Token], value: &[u8]) -> bool {
+    wildcard_match(tokens, value.iter().map(|b| char::from(*b)), |p, v| p == v)
+}
+
 impl Search {
+    /// The search for a pattern of bytes.
+    fn of_bytes(tokens: &[Token]) -> Option<Search> {
+        let mut pieces = vec![Vec::new()];
+        for token in tokens {
+            match token {
+                Token::Any => pieces.push(Vec::new()),
+                Token::Char(c) => pieces.last_mut()?.push(u8::try_from(*c).ok()?),
+                Token::One => return None,
+            }
+        }
+        Some(Search::of_pieces(pieces, false))
+    }
+
+    /// The search for what stands between the `%` of a pattern.
+    fn of_pieces(mut pieces: Vec<Vec<u8>>, fold_case: bool) -> Search {
+        let last = if pieces.len() > 1 { pieces.pop() } else { None };
+        let middle = pieces[1..].iter().map(|p| memmem::Finder::new(p).into_owned()).collect();
+        Search { first: pieces.swap_remove(0), middle, last, fold_case }
+    }
+
     fn new(tokens: &[Token], collation: Collation) -> Option<Search> {
         let exact = collation.is_binary();
         if !exact && !collation.ascii_folds_case() {
@@ -125,9 +167,7 @@ impl Search {
                 _ => return None,
             }
         }
-        let last = if pieces.len() > 1 { pieces.pop() } else { None };
-        let middle = pieces[1..].iter().map(|p| memmem::Finder::new(p).into_owned()).collect();
-        Some(Search { first: pieces.swap_remove(0), middle, last, fold_case: !exact })
+        Some(Search::of_pieces(pieces, !exact))
     }
 
     fn matches(&self, value: &[u8]) -> bool {

@@ -88,6 +88,8 @@ codes! {
     CannotConvertString = 3854, "HY000";
     DeprecatedSyntax = 1287, "HY000";
     DeprecatedNational = 3720, "HY000";
+    DeprecatedUtf8Alias = 3719, "HY000";
+    DeprecatedCollation = 3778, "HY000";
     DeprecatedWithoutReplacement = 1681, "HY000";
     WrongValueCountOnRow = 1136, "21S01";
     MixOfGroupFuncAndFields = 1140, "42000";
@@ -341,6 +343,7 @@ codes! {
     PasswordFormat = 1827, "HY000";
     CantCreateUserWithGrant = 1410, "42000";
     UnknownTimeZone = 1298, "HY000";
+    InvalidCastToZone = 3998, "HY000";
     UsingOtherEngine = 1266, "HY000";
     UserAlreadyExists = 3163, "HY000";
     UserDoesNotExist = 3162, "HY000";

@@ -41,7 +41,7 @@ impl Digits {
 /// those in front of the point.
 pub fn fitted_double(x: f64, width: usize) -> (String, bool) {
     let magnitude = x.abs();
-    let sign = if x.is_sign_negative() && x != 0.0 { "-" } else { "" };
+    let sign = if x.is_sign_negative() { "-" } else { "" };
     let width = i32::try_from(width.min(1000)).unwrap_or(1000) - sign.len() as i32;
     let digits = Digits::of(magnitude, width.max(1) as usize);
     let (len, point) = (digits.len(), digits.point);
@@ -60,7 +60,8 @@ pub fn fitted_double(x: f64, width: usize) -> (String, bool) {
         true => plain(magnitude, digits, width),
         false => with_exponent(magnitude, digits, width, exponent_digits),
     };
-    let sign = if text == "0" { "" } else { sign };
+    // Zero has its sign, but not what is left of another number.
+    let sign = if text == "0" && x != 0.0 { "" } else { sign };
     (format!("{sign}{text}"), fits)
 }
 

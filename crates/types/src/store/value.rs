@@ -322,6 +322,8 @@ pub fn implicit_default(ty: SqlType) -> Option<Value> {
         SqlType::Double => Value::Double(0.0),
         SqlType::Time { .. } => Value::Time(0),
         SqlType::Text { .. } => Value::Text(String::new()),
+        // A byte string of a fixed length is filled up with zeros.
+        SqlType::Bytes { kind: BytesKind::Binary, length } => Value::Bytes(vec![0; length as usize]),
         SqlType::Bytes { .. } => Value::Bytes(Vec::new()),
         // MySQL's implicit default of an ENUM is its first member.
         SqlType::Enum(_) => Value::UInt(1),

@@ -1,7 +1,7 @@
 //! A row that goes, or whose key gets other values: the rows that refer to it.
 
 use super::{ForeignKeys, RelatedTable, differs, has_child, parents::NewRow, values_of};
-use crate::tables::{KeySide, Reference};
+use crate::tables::{KeySide, Reference, entry_text, storage_error};
 use muster_algebra::{ReferentialAction, TableId};
 use muster_storage::{LockMode, LockedRow, StorageError};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -168,8 +168,9 @@ impl ForeignKeys<'_> {
     /// Error 1761 for a child that another one has the key of, which it would get.
     fn not_updated(&self, child: &RelatedTable, error: StorageError) -> SqlError {
         let StorageError::Duplicate { entry, index } = error else {
-            return crate::tables::storage_error(&child.def, error);
+            return storage_error(&child.def, error);
         };
+        let entry = entry_text(&child.def, index, entry);
         let (parent, table) = (&self.own.def.name, &child.def.name);
         let key = child.def.indexes.get(index).map_or("?", |index| &index.name);
         let message = format!(

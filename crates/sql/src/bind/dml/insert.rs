@@ -137,7 +137,11 @@ impl Binder<'_> {
                 shown.map(|c| (c.id, c.name.clone())).collect()
             }
         };
-        let destination = self.destination_table(joined, &columns)?;
+        let shown: Vec<ColId> = joined.from.columns.iter().map(|column| self.stored_column(column.id)).collect();
+        let mut destination = self.destination_table(joined, &columns)?;
+        let target = &mut destination.target;
+        let number = target.table.columns.iter().position(|column| column.auto_increment);
+        target.hides_number = number.is_some_and(|at| !shown.contains(&target.columns[at]));
         let mut given = Vec::with_capacity(columns.len());
         for (id, name) in columns {
             let stored = self.stored_column(id);

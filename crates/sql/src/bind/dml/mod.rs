@@ -50,6 +50,8 @@ pub struct ChangeTarget {
     pub rules: RowRules,
     /// The table or view that the statement names, as (database, name): for privileges.
     pub named: (String, String),
+    /// True if rows are inserted through a view without the AUTO_INCREMENT column, which does not tell its numbers.
+    pub hides_number: bool,
 }
 
 impl ChangeTarget {

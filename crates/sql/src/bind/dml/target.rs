@@ -167,7 +167,16 @@ impl Binder<'_> {
         });
         let table = base.table.clone();
         let rules = RowRules::default();
-        ChangeTarget { table, alias: alias.to_string(), columns, row_number, check: None, rules, named }
+        ChangeTarget {
+            table,
+            alias: alias.to_string(),
+            columns,
+            row_number,
+            check: None,
+            rules,
+            named,
+            hides_number: false,
+        }
     }
 
     /// The check of a view, in terms of the columns of its base tables.

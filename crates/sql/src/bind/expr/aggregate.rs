@@ -4,6 +4,7 @@ use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{
         binder::{Aggregates, Binder},
+        declared::as_operand,
         order,
         scope::Clause,
     },
@@ -13,7 +14,7 @@ use crate::{
         length,
     },
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, ScalarFunction, SortKey};
 use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -125,6 +126,18 @@ impl Binder<'_> {
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
         let (call, shown, decimals) = call?;
+        if let (AggregateFunction::AnyValue, [constant]) = (&call.function, &call.args[..])
+            && constant.columns().is_empty()
+        {
+            // It has its value where there are no rows, too. Of a text that is no number an aggregate says nothing.
+            let (ty, args) = (call.ty, vec![constant.clone()]);
+            let value = match ty.is_text() {
+                true => Expr::Call { function: ScalarFunction::Coalesce, args, ty },
+                false => constant.clone(),
+            };
+            let item = as_operand(Item { decimals, ..Item::new(value, ty) });
+            return Ok(self.shown_as(item, shown));
+        }
         let aggregates = place_of(&call, cx).ok_or_else(invalid_use)?;
         let known = aggregates.borrow().calls.iter().find(|(_, c)| *c == call).map(|(id, _)| *id);
         let id = match known {

@@ -108,7 +108,14 @@ impl Binder<'_> {
     pub fn negate(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         // The sign belongs to the number: -9223372036854775808 is an integer.
         if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr {
-            return Ok(self.given(crate::parse::number(digits, true)?));
+            return Ok(match crate::parse::number(digits, true)? {
+                // As an integer it is out of range, which a constant is not.
+                Value::Double(x) if x < i64::MIN as f64 => {
+                    let arg = Box::new(Expr::literal(Value::Double(-x), SqlType::Double));
+                    Item::new(Expr::Negate { arg, ty: SqlType::Double }, SqlType::Double)
+                }
+                number => self.given(number),
+            });
         }
         let item = self.expr(expr, cx)?;
         // The negative of a hexadecimal literal is a floating-point number, that of a negative one a decimal.
@@ -166,10 +173,14 @@ impl Binder<'_> {
 
     /// Bit operations work on BIGINT UNSIGNED, and on byte strings that are more than hexadecimal literals.
     pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
-        let warnings = self.warnings.len();
+        let mut warnings = self.warnings.len();
         let mut items = Vec::with_capacity(args.len());
         for arg in args {
             items.push(self.expr(arg, cx)?);
+            if items.len() == 1 {
+                // Those of the first operand stay.
+                warnings = self.warnings.len();
+            }
         }
         let is_null = items.first().is_some_and(Item::is_null_literal);
         let shifts = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);

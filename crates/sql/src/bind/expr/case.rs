@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
-    Result, SqlType, Value,
+    BytesKind, Result, SqlType, Value,
     temporal::{MICROS_PER_DAY, ZERO_DATE, date_code, datetime_of},
 };
 use sqlparser::ast;
@@ -75,11 +75,15 @@ impl Binder<'_> {
 
     /// `NULLIF(a, b)`: NULL if they are equal, else a with its own type; a date or time is a text.
     pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
-        let test = self.comparison(CompareOp::Eq, args[0], args[1], cx)?.expr;
+        let test = self.comparison_by(Binder::compare_with_clock, CompareOp::Eq, args[0], args[1], cx)?.expr;
         let value = self.expr(args[0], cx)?;
-        let value = match value.ty.is_temporal() {
-            true => self.convert_to_text(value, self.default_collation()),
-            false => value,
+        let value = match self.declared_type(&value) {
+            Some(SqlType::Year) => {
+                let digits = SqlType::Bytes { kind: BytesKind::VarBinary, length: 4 };
+                self.convert(value, digits)
+            }
+            _ if value.ty.is_temporal() => self.convert_to_text(value, self.default_collation()),
+            _ => value,
         };
         self.choice(vec![test], vec![Item::null(), value], "nullif")
     }
@@ -110,7 +114,7 @@ impl Binder<'_> {
         let is_extreme_time = function != ScalarFunction::Coalesce && items.iter().any(|item| item.ty.is_temporal());
         let digits = items.iter().map(|item| self.fraction_digits(item, true)).max();
         let (args, mut model, shown) = self.unified(items, name)?;
-        if is_extreme_time && model.ty.is_text() {
+        if is_extreme_time && (model.ty.is_text() || model.ty.is_bytes()) {
             model.decimals = digits;
         }
         let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
@@ -143,6 +147,7 @@ impl Binder<'_> {
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
     /// decimals that keep digits.
     fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
+        let items = self.bits_beside_text(items);
         let refs: Vec<&Item> = items.iter().collect();
         let operation = &operation.to_ascii_lowercase();
         let shown = result::result_type(&refs, self.default_collation(), operation)?;
@@ -195,15 +200,36 @@ impl Binder<'_> {
         }
     }
 
+    /// Values of which one is chosen: of BIT columns the bytes, if another one is a text or a date.
+    fn bits_beside_text(&mut self, items: Vec<Item>) -> Vec<Item> {
+        let is_no_number = |item: &Item| item.ty.is_text() || item.ty.is_bytes() || item.ty.is_temporal();
+        match items.iter().any(is_no_number) {
+            true => items.into_iter().map(|item| self.bits_as_bytes(item)).collect(),
+            false => items,
+        }
+    }
+
     /// One of several values as their type. A constant that becomes a text is still known for what it was: it has a
     /// number of its own.
     fn chosen(&mut self, item: Item, ty: SqlType) -> Expr {
         let is_no_text = item.ty.is_temporal() || item.ty.is_numeric() && item.decimals.is_none();
+        if let Some(bits) = bits_of_literal(&item).filter(|_| ty.is_text() || ty.is_bytes()) {
+            return Expr::Cast { arg: Box::new(bits), ty };
+        }
         match item.as_literal() {
             Some(_) if is_no_text && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
             _ => self.operand(item, ty).expr,
         }
     }
+}
+
+/// A hexadecimal or bit literal as a value of BIT, which is bytes as a text and has a number of its own. `None` for
+/// other values, and for literals that BIT has no room for.
+fn bits_of_literal(item: &Item) -> Option<Expr> {
+    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal) else { return None };
+    let width = u8::try_from(bytes.len() * 8).ok().filter(|width| (8..=64).contains(width))?;
+    let bits = bytes.iter().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+    Some(Expr::literal(Value::UInt(bits), SqlType::Bit { width }))
 }
 
 /// A searched CASE; one result more than tests is the ELSE.

@@ -14,9 +14,24 @@ use muster_types::{
 };
 use sqlparser::ast;
 
-impl Binder<'_> {
+/// How two values are compared.
+type Comparing<'a> = fn(&mut Binder<'a>, CompareOp, Item, Item) -> Result<Item>;
+
+impl<'a> Binder<'a> {
     pub fn comparison(
         &mut self,
+        op: CompareOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        self.comparison_by(Binder::compare, op, left, right, cx)
+    }
+
+    /// `left op right`, compared by `compare` unless they are rows.
+    pub(super) fn comparison_by(
+        &mut self,
+        compare: Comparing<'a>,
         op: CompareOp,
         left: &ast::Expr,
         right: &ast::Expr,
@@ -27,12 +42,19 @@ impl Binder<'_> {
             let (l, r) = self.sides(left, right, cx)?;
             let besides = (beside_compared(&r), beside_compared(&l));
             let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
-            return self.compare(op, l, r);
+            return compare(self, op, l, r);
         }
         self.row_comparison(op, left, right, cx)
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
+        let (l, r) = (self.compared_value(l), self.compared_value(r));
+        let (l, r) = self.beside_date(l, r);
+        self.compare_with_clock(op, l, r)
+    }
+
+    /// Compares as NULLIF and STRCMP do: a text next to a DATE keeps its time of day.
+    pub(super) fn compare_with_clock(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         let (l, r) = (self.compared_value(l), self.compared_value(r));
         let (l, r) = self.beside_column(op, l, r);
         match self.tolerance(op, &l, &r) {
@@ -103,6 +125,23 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
+    /// A text next to a DATE, both from the row, without its time of day, as comparison operators have it (MySQL:
+    /// `get_date_from_str`). A constant on either side keeps it.
+    pub(in crate::bind) fn beside_date(&mut self, l: Item, r: Item) -> (Item, Item) {
+        let zero = Value::Date(ZERO_DATE);
+        match (l.ty, r.ty) {
+            (SqlType::Date, _) if is_string(&r) && is_of_row(&l) && is_of_row(&r) => {
+                let r = self.moment_or(r, SqlType::Date, zero);
+                (l, r)
+            }
+            (_, SqlType::Date) if is_string(&l) && is_of_row(&l) && is_of_row(&r) => {
+                let l = self.moment_or(l, SqlType::Date, zero);
+                (l, r)
+            }
+            _ => (l, r),
+        }
+    }
+
     /// A TIME next to a text is compared as a text.
     pub(super) fn time_as_text(&mut self, item: Item, other: &Item) -> Item {
         match (item.ty, is_string(other)) {
@@ -147,7 +186,7 @@ impl Binder<'_> {
     }
 
     /// The value in the type that it is compared in. A text that is no date is the zero date.
-    pub(super) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
+    pub(in crate::bind) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
         self.moment_or(item, ty, Value::DateTime(datetime_of(ZERO_DATE, 0)))
     }
 
@@ -156,7 +195,9 @@ impl Binder<'_> {
         let zero = || Expr::literal(instead.clone(), ty);
         let is_moment = matches!(
             (ty, &instead),
-            (SqlType::DateTime { .. }, Value::DateTime(_)) | (SqlType::Time { .. }, Value::Time(_))
+            (SqlType::DateTime { .. }, Value::DateTime(_))
+                | (SqlType::Time { .. }, Value::Time(_))
+                | (SqlType::Date, Value::Date(_))
         );
         if item.ty.is_temporal() || item.ty == SqlType::Null || !is_moment || item.expr.has_subquery() {
             return self.convert(item, ty);
@@ -189,7 +230,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         if let Some(shown) = comparison::cut_date(value, ty, self.env.session.date_modes()) {
-            self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect date value: '{shown}'"));
+            self.warn_of_constant(shown, ty, other);
         }
         match comparison::exact_literal(value, ty, self.env.session.date_modes()) {
             Ok(exact) => {
@@ -198,13 +239,32 @@ impl Binder<'_> {
                 }
                 Ok(exact.map(|v| Item::literal(v, ty)))
             }
-            Err(_) if !refuses => Ok(None),
+            // Next to a date it is the zero date.
+            Err(_) if !refuses => Ok(match (value, comparison::zero_moment(ty)) {
+                (Value::Text(text), Some(zero)) => {
+                    self.warn_of_constant(text, ty, other);
+                    Some(Item::literal(zero, ty))
+                }
+                _ => None,
+            }),
             Err(error) => match self.refused_date(value, ty, other) {
                 Some(refused) => Err(refused),
                 None if matches!(ty, SqlType::Time { .. }) => Ok(None),
                 None => Err(error),
             },
         }
+    }
+
+    /// Warning 1292 for a text of the statement that is no date next to one, or goes on behind it.
+    fn warn_of_constant(&mut self, text: &str, ty: SqlType, other: &Item) {
+        let what = comparison::moment_name(ty);
+        let message = match &other.expr {
+            Expr::Column(id) if self.columns.get(*id).origin.is_some() => {
+                StoreFault::Incorrect(what).message(&self.columns.get(*id).name, &printable(text.as_bytes()), 1)
+            }
+            _ => format!("Truncated incorrect {what} value: '{text}'"),
+        };
+        self.warn(ErrorCode::TruncatedWrongValue, message);
     }
 
     /// The error of a text that is no date or time next to a column, in a statement that changes rows in a strict
@@ -262,7 +322,7 @@ impl Binder<'_> {
     /// warnings. What gives NULL waits for execution, which can warn.
     pub(super) fn compared_value(&mut self, item: Item) -> Item {
         let item = item.unrounded(KEPT_DIGITS);
-        if matches!(item.expr, Expr::Literal { .. }) {
+        if matches!(item.expr, Expr::Literal { .. }) || has_number_of_its_own(&item.expr) {
             return item;
         }
         match fold::constant_and_warnings(&item.expr) {
@@ -300,21 +360,22 @@ impl Binder<'_> {
             }
         };
         let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
+        let [arg, pattern] = [arg, pattern].map(|item| self.bits_as_bytes(item));
         let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
-        let mut as_text = |item: Item| match collation {
-            Collation::Binary => Ok(match item.as_literal() {
-                // Bytes that are no text are like none.
-                Some(Value::Bytes(bytes)) if std::str::from_utf8(bytes).is_err() => {
-                    let text = String::from_utf8_lossy(bytes).into_owned();
-                    Item::literal(Value::Text(text), SqlType::varchar(item.text_length(), collation))
-                }
-                _ => self.convert_to_text(item, collation),
-            }),
-            _ => self.text_or_bytes(item, collation),
-        };
-        let (arg, pattern) = (Box::new(as_text(arg)?.expr), Box::new(as_text(pattern)?.expr));
+        let (arg, pattern) = (self.text_or_bytes(arg, collation)?, self.text_or_bytes(pattern, collation)?);
+        let (arg, pattern) = (Box::new(arg.expr), Box::new(pattern.expr));
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
     }
+}
+
+/// Returns true for the name of a day, whose number is not that of its text.
+fn has_number_of_its_own(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { function: ScalarFunction::Library(function), .. } if function.name == "DAYNAME")
+}
+
+/// Returns true for a value that depends on the row and not on a subquery.
+fn is_of_row(item: &Item) -> bool {
+    !item.expr.has_subquery() && !item.expr.columns().is_empty()
 }
 
 pub(super) fn is_string(item: &Item) -> bool {

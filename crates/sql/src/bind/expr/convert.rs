@@ -1,23 +1,28 @@
 //! CAST, CONVERT, COLLATE.
 
-use super::ExprContext;
+use super::{ExprContext, function::call};
 use crate::{
     DeprecatedPart,
     bind::{binder::Binder, declared::as_operand},
+    deprecated_charset,
     typing::{
         Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
     },
 };
-use muster_algebra::Expr;
+use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
-    BytesKind, Collation, Result, SqlError, SqlType,
+    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    temporal::{ZERO_DATE, datetime_of},
 };
 use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
 
 impl Binder<'_> {
     pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut ExprContext) -> Result<Item> {
-        let item = self.expr(expr, cx)?;
+        let item = match expr {
+            ast::Expr::AtTimeZone { timestamp, time_zone } => self.in_utc(timestamp, time_zone, cx)?,
+            _ => self.expr(expr, cx)?,
+        };
         let ty = self.cast_type(to, &item)?;
         let item = match ty.is_numeric() {
             true => item.unrounded(KEPT_DIGITS),
@@ -29,7 +34,7 @@ impl Binder<'_> {
                 Some(integer) => integer,
                 None => self.cast_to(item, ty),
             },
-            _ => self.convert(item, ty),
+            _ => self.converted_moment(item, ty),
         };
         let item = as_operand(converted);
         let mut item = Item { hexadecimal: false, decimals: None, shown: None, ..self.no_operand(item) };
@@ -37,6 +42,52 @@ impl Binder<'_> {
             item.derivation = Derivation::Implicit;
         }
         Ok(item)
+    }
+
+    /// The value as type `ty`, as CAST, DATE() and TIMESTAMP() have it: where `sql_mode` has no zero dates, that of a
+    /// TIMESTAMP is NULL, though those of other types stay.
+    pub(super) fn converted_moment(&mut self, item: Item, ty: SqlType) -> Item {
+        let is_moment = matches!(ty, SqlType::Date | SqlType::DateTime { .. });
+        let may_be_zero = matches!(item.ty, SqlType::Timestamp { .. }) && item.as_literal().is_none();
+        if !is_moment || !may_be_zero || item.expr.has_subquery() || !self.env.session.date_modes().no_zero_date {
+            return self.convert(item, ty);
+        }
+        let zero = Expr::literal(Value::DateTime(datetime_of(ZERO_DATE, 0)), item.ty);
+        let is_zero = Expr::eq(item.expr.clone(), zero);
+        let moment = self.convert(item, ty);
+        let branches = vec![(is_zero, Expr::null(ty))];
+        Item {
+            expr: Expr::Case { branches, otherwise: Some(Box::new(moment.expr)), ty },
+            ..Item::new(Expr::null(ty), ty)
+        }
+    }
+
+    /// `timestamp AT TIME ZONE zone`: a TIMESTAMP as a datetime of UTC, which is the only zone that there is here.
+    /// Errors: 1298 for another zone, 3998 for a value of another type.
+    fn in_utc(&mut self, timestamp: &ast::Expr, zone: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
+        let zone = match zone {
+            ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::SingleQuotedString(zone), .. }) => zone,
+            other => return Err(SqlError::syntax(other, 1)),
+        };
+        if !matches!(zone.as_str(), "+00:00" | "UTC") {
+            let message = format!("Unknown or incorrect time zone: '{zone}'");
+            return Err(SqlError::new(ErrorCode::UnknownTimeZone, message));
+        }
+        let is_literal =
+            matches!(timestamp, ast::Expr::TypedString(typed) if matches!(typed.data_type, DataType::Timestamp(..)));
+        let item = self.expr(timestamp, cx)?;
+        if item.ty == SqlType::Null {
+            return Ok(item);
+        }
+        if !is_literal && !matches!(item.ty, SqlType::Timestamp { .. }) {
+            let message = "Cannot cast value to TIMESTAMP WITH TIME ZONE.";
+            return Err(SqlError::new(ErrorCode::InvalidCastToZone, message));
+        }
+        let ty = SqlType::DateTime { fsp: item.ty.fsp() };
+        let zones = [self.env.session.time_zone().to_string(), "+00:00".to_owned()];
+        let zones = zones.map(|zone| self.given(Value::Text(zone)));
+        let args = std::iter::once(self.convert(item, ty)).chain(zones).collect();
+        Ok(call(ScalarFunction::ConvertTz, args, ty))
     }
 
     /// `CONVERT(x, type)` and `CONVERT(x USING charset)`.
@@ -56,6 +107,7 @@ impl Binder<'_> {
                 };
                 let name = charset.to_string();
                 let name = name.trim_matches(['`', '\'', '"']);
+                deprecated_charset(name).into_iter().for_each(|warning| self.warn_of(warning));
                 let collation =
                     Collation::default_of_charset(name).ok_or_else(|| SqlError::unknown_character_set(name))?;
                 item = match collation {
@@ -65,6 +117,9 @@ impl Binder<'_> {
                     }
                     _ => self.convert_to_text(item, collation),
                 };
+                if let SqlType::Text { kind: TextKind::Char, length, collation } = item.ty {
+                    item = self.convert(item, SqlType::varchar(length, collation));
+                }
                 item.derivation = Derivation::Implicit;
                 let item = self.no_operand(item);
                 // A column is one no longer, though its values are the same.
@@ -101,7 +156,7 @@ impl Binder<'_> {
             }
             _ => self.convert_to_text(item, wanted),
         };
-        Ok(Item { derivation: Derivation::Explicit, ..self.no_operand(item) })
+        Ok(Item { derivation: Derivation::Explicit, decimals: None, ..self.no_operand(item) })
     }
 
     fn cast_type(&mut self, to: &DataType, item: &Item) -> Result<SqlType> {
@@ -137,8 +192,7 @@ impl Binder<'_> {
                     [length] => length.parse().map_err(|_| SqlError::syntax(to, 1))?,
                     _ => return Err(SqlError::syntax(to, 1)),
                 };
-                let (code, message) = DeprecatedPart::National.warning();
-                self.warn(code, message);
+                self.warn_of(DeprecatedPart::National.warning());
                 text_of_length(length, Collation::Utf8mb3GeneralCi)
             }
             other => return Err(SqlError::syntax(other, 1)),

@@ -20,7 +20,7 @@ pub(super) fn wrong_count(name: &str) -> SqlError {
 
 /// 1305, or 1046 without a database that it could be in; 1241 for a row where one value is wanted.
 pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
-    if name == "ROW" {
+    if name.eq_ignore_ascii_case("ROW") {
         return operand_columns(1);
     }
     let full = match cx.names.database {
@@ -193,7 +193,8 @@ impl Binder<'_> {
                 let (mut args, model) = self.texts(items, name)?;
                 // Byte strings have no letters.
                 if matches!(function, F::Upper | F::Lower) && model.0 == Collation::Binary {
-                    return Ok(args.remove(0));
+                    let bytes = args.remove(0);
+                    return Ok(Item { hexadecimal: false, is_bits: false, ..bytes });
                 }
                 let lengths: Vec<u32> = args.iter().map(|a| display_length(a.ty)).collect();
                 self.text_call(function, length(&lengths, &args), args, model)
@@ -313,13 +314,15 @@ impl Binder<'_> {
         for op in [CompareOp::Lt, CompareOp::Eq, CompareOp::Gt] {
             let warnings = self.warnings.len();
             let items = self.items(args, cx)?;
-            // Beside a date both are compared as they are elsewhere.
-            let mut items = match items.iter().any(|item| item.ty.is_temporal()) {
-                true => items,
-                false => self.texts(items, "strcmp")?.0,
-            };
+            // Beside a date both are compared as texts, but a constant has to be a date.
+            if let ([l, r], true) = (&items[..], tests.is_empty())
+                && (l.ty.is_temporal() && r.as_literal().is_some() || r.ty.is_temporal() && l.as_literal().is_some())
+            {
+                self.compare_with_clock(CompareOp::Eq, l.clone(), r.clone())?;
+            }
+            let mut items = self.texts(items, "strcmp")?.0;
             let (Some(r), Some(l)) = (items.pop(), items.pop()) else { return Err(wrong_count("STRCMP")) };
-            tests.push(self.compare(op, l, r)?.expr);
+            tests.push(self.compare_with_clock(op, l, r)?.expr);
             if tests.len() > 1 {
                 self.forget_conversions(warnings);
             }
@@ -378,10 +381,9 @@ impl Binder<'_> {
         let mut args = Vec::with_capacity(dates.len() + 2);
         for date in dates {
             let date = self.dated(date);
-            args.push(match self.with_fraction_cut(&date, SqlType::Date) {
-                Some(cut) => cut.expr,
-                None if date.ty.is_temporal() || date.ty == SqlType::Null => self.convert(date, SqlType::Date).expr,
-                None => {
+            args.push(match date.ty.is_temporal() || date.ty == SqlType::Null {
+                true => self.convert(date, SqlType::Date).expr,
+                false => {
                     modes = modes.or(self.modes_beside(&date));
                     date.expr
                 }
@@ -480,7 +482,7 @@ impl Binder<'_> {
         let (Some(first), second) = (items.next(), items.next()) else { return Item::null() };
         let fsp = self.fraction_digits(&first, name == "TIME");
         match (name, second) {
-            ("DATE", _) => self.convert(first, SqlType::Date),
+            ("DATE", _) => self.converted_moment(first, SqlType::Date),
             ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
             ("DATEDIFF", Some(second)) => self.of_days(F::DateDiff, vec![first, second], None),
             _ => {

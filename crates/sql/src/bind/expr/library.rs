@@ -109,12 +109,13 @@ impl Binder<'_> {
                 },
                 Takes::Exact => {
                     let item = bytes_as_number(item);
-                    self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item)
+                    let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
+                    self.cut_beyond_micros(item)
                 }
                 Takes::Moment => self.dated(item),
-                Takes::Temporal => self.bits_as_bytes(item),
+                Takes::Temporal => self.moment_argument(item),
                 Takes::Clock => {
-                    let item = self.bits_as_bytes(item);
+                    let item = self.moment_argument(item);
                     self.without_day(item)
                 }
                 Takes::DigitText => match bytes_as_number(item) {
@@ -147,6 +148,12 @@ impl Binder<'_> {
             });
         }
         Ok((taken, model))
+    }
+
+    /// A date or time that a function reads itself.
+    fn moment_argument(&mut self, item: Item) -> Item {
+        let item = self.bits_as_bytes(item);
+        self.cut_beyond_micros(item)
     }
 
     /// Values as the type under which all of them are compared: texts as texts, integers and decimals as such, else
@@ -210,6 +217,10 @@ impl Binder<'_> {
     /// A TIME as a datetime of today; other values as they are, those of a BIT column as bytes.
     pub(in crate::bind) fn dated(&mut self, item: Item) -> Item {
         let item = self.bits_as_bytes(item);
+        let item = self.cut_beyond_micros(item);
+        if let Some(dated) = self.with_dated_results(&item) {
+            return dated;
+        }
         let SqlType::Time { fsp } = item.ty else { return item };
         let Some(function) = LibraryFunction::by_name("TIMESTAMP") else { return item };
         let today = datetime_parts(self.env.session.now_datetime()).0;

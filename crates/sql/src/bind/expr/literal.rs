@@ -2,6 +2,7 @@
 
 use crate::{
     bind::{Parameters, binder::Binder},
+    deprecated_charset,
     parse::{hex_bytes, number},
     typing::{Derivation, Item},
 };
@@ -118,6 +119,7 @@ impl Binder<'_> {
     pub fn introduced(&mut self, introducer: &str, value: &ast::Expr) -> Result<Item> {
         let name = introducer.trim_start_matches('_');
         let unknown = || SqlError::unknown_character_set(name);
+        deprecated_charset(name).into_iter().for_each(|warning| self.warn_of(warning));
         let charset = Charset::from_name(name).ok_or_else(unknown)?;
         let collation = Collation::default_of_charset(name).ok_or_else(unknown)?;
         let ast::Expr::Value(literal) = value else { return Err(SqlError::syntax(value, 1)) };

@@ -80,6 +80,8 @@ pub(crate) struct ExprContext<'x> {
     pub in_window: bool,
     /// Within an operand of arithmetic or of a comparison, where an average keeps more digits than it shows.
     pub in_arithmetic: bool,
+    /// Within an operand of OR or XOR: what is true there need not be true of each row.
+    pub in_alternative: bool,
 }
 
 impl<'x> ExprContext<'x> {
@@ -95,6 +97,7 @@ impl<'x> ExprContext<'x> {
             in_aggregate: false,
             in_window: false,
             in_arithmetic: false,
+            in_alternative: false,
         }
     }
 }
@@ -264,10 +267,13 @@ impl Binder<'_> {
     fn logic(&mut self, op: LogicOp, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut flat = Vec::with_capacity(args.len());
         let mut is_decided = false;
+        let was_alternative = cx.in_alternative;
         for arg in args {
             let warnings = self.warnings.len();
-            let item = self.expr(arg, cx)?;
-            let condition = self.condition(item);
+            cx.in_alternative |= op != LogicOp::And;
+            let item = self.expr(arg, cx);
+            cx.in_alternative = was_alternative;
+            let condition = self.condition(item?);
             if is_decided {
                 self.forget_conversions(warnings);
             }

@@ -7,6 +7,7 @@
 
 use super::{
     ExprContext, beside_number::beside_compared, compare::is_string, literal::bytes_as_number, not, row_parts,
+    rows::subquery,
 };
 use crate::{bind::binder::Binder, typing::Item};
 use muster_algebra::{CompareOp, Expr, LogicOp};
@@ -137,6 +138,13 @@ impl Binder<'_> {
         if let Some(parts) = row_parts(expr) {
             return self.in_rows(&parts, list, negated, cx);
         }
+        // A list of one value is a comparison (MySQL: `handle_sql2003_note184_exception`).
+        if let [only] = list
+            && subquery(only).is_none()
+        {
+            let op = if negated { CompareOp::NotEq } else { CompareOp::Eq };
+            return self.comparison(op, expr, only, cx);
+        }
         let first = self.expr(expr, cx)?;
         let mut items = vec![self.compared_value(first)];
         let beside = beside_compared(&items[0]);
@@ -192,7 +200,9 @@ impl Binder<'_> {
         if items[0].ty.is_temporal() && is_of_one_kind && are_constants {
             return self.constants_beside_moment(items);
         }
-        match is_string(&items[0]) {
+        // A hexadecimal literal is a number for the numbers of the list.
+        let is_number_too = items[0].hexadecimal && items.iter().any(|item| item.ty.is_numeric());
+        match is_string(&items[0]) && !is_number_too {
             true => self.strings_alike(items, " IN "),
             false => Ok(items),
         }

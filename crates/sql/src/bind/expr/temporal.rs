@@ -13,6 +13,8 @@ use muster_types::{
 };
 use sqlparser::ast::{self, DateTimeField};
 
+/// Characters of a text that may be a datetime with its fraction, though it is none that was moved.
+const DATED_TEXT_LENGTH: u32 = 26;
 /// Characters of a text that was moved by an interval, as MySQL declares it.
 pub(super) const MOVED_TEXT_LENGTH: u32 = 29;
 /// Type of a count of seconds that is no decimal.
@@ -78,6 +80,7 @@ impl Binder<'_> {
         let collation = self.default_collation();
         let digits = interval_digits(unit, count.ty);
         let start = if moves_days(unit) { self.dated(start) } else { self.bits_as_bytes(start) };
+        let start = self.cut_beyond_micros(start);
         let (start, ty) = match start.ty {
             SqlType::Date if unit.keeps_dates() => (start, SqlType::Date),
             SqlType::Date => (start, SqlType::DateTime { fsp: digits }),
@@ -139,6 +142,7 @@ impl Binder<'_> {
     /// `EXTRACT(unit FROM arg)`, with the argument read as the unit needs it.
     fn extracted(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         use IntervalUnit::*;
+        let arg = self.cut_beyond_micros(arg);
         let is_of_date = matches!(unit, Day | Month | Quarter | Year | YearMonth);
         let arg = if is_of_date { self.dated(arg) } else { self.bits_as_bytes(arg) };
         if unit == Week {
@@ -180,6 +184,26 @@ impl Binder<'_> {
         let branches = branches.iter().map(|(test, _)| test.clone()).zip(made.by_ref()).collect();
         let otherwise = made.next().map(Box::new);
         Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
+    }
+
+    /// A CASE that has made texts of values some of which are a TIME, with these as datetimes of today. `None` for
+    /// anything else.
+    pub(in crate::bind) fn with_dated_results(&mut self, item: &Item) -> Option<Item> {
+        let Expr::Case { branches, otherwise, ty: SqlType::Text { length, collation, .. } } = &item.expr else {
+            return None;
+        };
+        let is_time = |result: &Expr| match result {
+            Expr::Cast { arg, .. } => matches!(self.type_of(arg), SqlType::Time { .. }),
+            _ => false,
+        };
+        if !branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).any(is_time) {
+            return None;
+        }
+        let ty = SqlType::varchar((*length).max(DATED_TEXT_LENGTH), *collation);
+        self.of_each_result(item, ty, &mut |binder, result| {
+            let result = if result.ty.is_temporal() { binder.dated(result) } else { result };
+            binder.cast_to(result, ty).expr
+        })
     }
 
     /// The date or time of a value, which is read only if a row needs it.
@@ -235,6 +259,7 @@ impl Binder<'_> {
 
     fn clock_part_of(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         let arg = self.bits_as_bytes(arg);
+        let arg = self.cut_beyond_micros(arg);
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         let part = self.part_of(unit, arg);
         if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part }
@@ -273,6 +298,7 @@ fn interval_digits(unit: IntervalUnit, count: SqlType) -> u8 {
     match (unit, count) {
         _ if unit.has_microseconds() => FSP_MAX,
         (IntervalUnit::Second, SqlType::Decimal { scale, .. }) => scale.min(FSP_MAX),
+        (IntervalUnit::Second, moment) if moment.is_temporal() => moment.fsp(),
         (IntervalUnit::Second, SqlType::Float | SqlType::Double) => FSP_MAX,
         (IntervalUnit::Second, SqlType::Text { .. } | SqlType::Bytes { .. }) => FSP_MAX,
         _ => 0,

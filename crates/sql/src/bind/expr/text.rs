@@ -3,7 +3,7 @@
 use super::function::call;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, bytes_of_length, collation, display_length, result::byte_length},
+    typing::{Derivation, Item, bytes_of_length, collation, display_length, fold, result::byte_length},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
@@ -76,8 +76,8 @@ impl Binder<'_> {
             return Ok(call(function, args, SqlType::BIGINT));
         }
         let own = display_length(args[0].ty) as u64;
-        let count = |i: usize| match args.get(i).and_then(Item::as_literal) {
-            Some(Value::Int(n)) => Some((*n).max(0) as u64),
+        let count = |i: usize| match args.get(i).and_then(|item| fold::constant(&item.expr)) {
+            Some(Value::Int(n)) => Some(n.max(0) as u64),
             _ => None,
         };
         const LONGEST: u64 = u32::MAX as u64;

@@ -4,10 +4,10 @@
 use super::ExprContext;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, arithmetic::KEPT_DIGITS},
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation::with_collation},
 };
 use muster_algebra::{Expr, ScalarFunction};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, TextKind, Value};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 use sqlparser::ast;
 
 /// Digits of the longest decimal in front of and behind the point (MySQL: `DECIMAL_MAX_SCALE`).
@@ -19,12 +19,24 @@ impl Binder<'_> {
     pub(super) fn user_variable(&mut self, name: &str, cx: &ExprContext) -> Item {
         self.uses_variables = true;
         let value = self.env.session.user_variable(&name.to_lowercase());
-        let now = Item { derivation: Derivation::Implicit, ..self.given(value) };
+        let collation = self.variable_collation(name);
+        let now = match (self.given(value), collation) {
+            (now, Some(collation)) if now.ty.is_text() && collation != Collation::Binary => {
+                let ty = with_collation(now.ty, collation);
+                let value = now.as_literal().cloned().unwrap_or(Value::Null);
+                Item::literal(value, ty)
+            }
+            (now, Some(collation)) if now.ty == SqlType::Null && collation != Collation::Binary => {
+                Item::literal(Value::Null, variable_text(collation))
+            }
+            (now, _) => now,
+        };
+        let now = Item { derivation: Derivation::Implicit, ..now };
         if !cx.names.assigns {
             return now;
         }
         let ty = match now.ty {
-            SqlType::Text { .. } | SqlType::Null => self.variable_text(),
+            SqlType::Text { .. } | SqlType::Null => variable_text(collation.unwrap_or(self.default_collation())),
             ty => ty,
         };
         let args = vec![self.variable_name(name)];
@@ -50,11 +62,17 @@ impl Binder<'_> {
         let item = match item.ty {
             SqlType::Bool => self.convert(item, SqlType::BIGINT),
             SqlType::Float => self.convert(item, SqlType::Double),
-            SqlType::Null => self.convert(item, self.variable_text()),
+            SqlType::Null => {
+                let collation = self.variable_collation(name).unwrap_or(self.default_collation());
+                self.convert(item, variable_text(collation))
+            }
             ty if ty.is_temporal() && ty != SqlType::Year => self.convert_to_text(item, self.default_collation()),
             _ => item,
         };
         let (ty, args) = (item.ty, vec![self.variable_name(name), item.expr.clone()]);
+        if let Some(collation) = ty.collation() {
+            self.assigned_collations.insert(name.to_lowercase(), collation);
+        }
         let expr = Expr::Call { function: ScalarFunction::AssignVariable, args, ty };
         let derivation = if ty.is_text() { Derivation::Implicit } else { item.derivation };
         let item = Item { expr, derivation, kept: None, hexadecimal: false, is_bits: false, ..item };
@@ -73,11 +91,19 @@ impl Binder<'_> {
         }
     }
 
-    fn variable_text(&self) -> SqlType {
-        SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: self.default_collation() }
+    /// The collation of a variable's text: of the one that the statement assigns to it, or of its last one.
+    fn variable_collation(&self, name: &str) -> Option<Collation> {
+        let name = name.to_lowercase();
+        let assigned = self.assigned_collations.get(&name).copied();
+        assigned.or_else(|| self.env.session.user_variable_collation(&name))
     }
 
     fn variable_name(&self, name: &str) -> Expr {
         self.given(Value::Text(name.to_lowercase())).expr
     }
+}
+
+/// The type of the text of a variable that the statement assigns to, which may be of any length.
+fn variable_text(collation: Collation) -> SqlType {
+    SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation }
 }

@@ -45,7 +45,7 @@ impl TreeChange<'_> {
             let ty = &layout.columns[p.column].ty;
             ty.entry_text(&values.columns[p.column].value(0, ty, None))
         });
-        StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }
+        StorageError::Duplicate { entry: entry.collect(), index: layout.index }
     }
 
     /// Returns true if there is a row in a range, not marked, with another key than `except`. Error: `WouldWait`, if
