@@ -5,7 +5,8 @@
 
 A record is left out if it says `skipif mysql`, or shows what Muster alone has: EXPLAIN and `optimizer_switch`. The databases and
 users that a file makes go when it ends, and global variables become what they were. Exits with 1 if a record
-disagrees.
+disagrees. Files without a directory are in that of `secure_file_priv`, as Muster has it; the server must have been
+started with an empty one.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import pymysql
 DIRECTORY = pathlib.Path(__file__).parents[2] / "crates" / "engine" / "tests" / "slt"
 MUSTERS_OWN = re.compile(r"^\s*explain\b|optimizer_switch|^\s*(desc|describe)\s+(select|update|delete|insert)", re.I)
 CLIENT_CHARSET = re.compile(r"\bset\b.*\b(names|charset|character\s+set|character_set_client)\b", re.I | re.S)
+BARE_FILE = re.compile(r"\b(outfile|dumpfile|(?<!local )infile)\s+'([^'/]*)'", re.I)
 CODECS = {"utf8mb4": "utf8", "utf8mb3": "utf8", "latin1": "cp1252", "ascii": "ascii", "binary": "utf8", "latin2": "iso8859-2",
           "koi8r": "koi8-r", "cp1251": "cp1251", "sjis": "shift-jis", "cp932": "cp932", "gbk": "gbk", "big5": "big5", "ujis": "euc-jp"}
 
@@ -82,11 +84,13 @@ class Client:
     def __init__(self, socket):
         self.connection = pymysql.connect(unix_socket=socket, user="root", charset="utf8mb4", conv={}, autocommit=None,
                                           local_infile=True)
-        self.codec = "utf8"
+        self.codec, self.files = "utf8", ""
+        self.files = self.run("SELECT @@secure_file_priv")[2][0]
         self.run("SET NAMES utf8mb4")
 
     def run(self, sql):
         """Error with number and text, number of changed rows, rows."""
+        sql = BARE_FILE.sub(lambda name: f"{name[1]} '{self.files}{name[2]}'", sql)
         with self.connection.cursor() as cursor:
             try:
                 changed = cursor.execute(sql.encode(self.codec, "replace"))

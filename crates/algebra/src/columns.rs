@@ -36,8 +36,8 @@ pub struct ColumnMeta {
 /// What MySQL tells clients of a computed column where the type of its values does not say it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultShape {
-    /// The type in place of the column's. Both are texts or byte strings, or the column has nothing but NULL, or it is
-    /// a number that is declared as a YEAR.
+    /// The type in place of the column's. Both are texts or byte strings, or integers, or the column has nothing but NULL,
+    /// or it is a number that is declared as a YEAR, or the text of an ENUM or SET.
     pub ty: Option<SqlType>,
     /// Characters of the longest value, bytes of a byte string.
     pub length: Option<u32>,
@@ -48,6 +48,9 @@ pub struct ResultShape {
     pub unsigned: bool,
     /// True for a column of a temporary table, such as that of a UNION: its flags are those of a table's column.
     pub stored: bool,
+    /// True for a date or time that comes out of a view or derived table which is merged: for clients it has the length
+    /// and the character set of a text.
+    pub in_client_charset: bool,
 }
 
 /// All columns of one statement, by number.
@@ -119,7 +122,7 @@ impl Columns {
     /// Returns true if a column of the result can be NULL.
     pub fn is_nullable_result(&self, id: ColId) -> bool {
         let shown = self.shape(id).nullable;
-        shown.unwrap_or(self.get(id).nullable || self.null_extended.contains(&id))
+        self.null_extended.contains(&id) || shown.unwrap_or(self.get(id).nullable)
     }
 
     /// The origin of a column of a view or derived table as a client is told about it: the table is the view.

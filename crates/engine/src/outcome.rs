@@ -33,6 +33,10 @@ pub struct ColumnInfo {
     pub unique_key: bool,
     pub multiple_key: bool,
     pub auto_increment: bool,
+    /// True for a TIMESTAMP of a table that the clock fills when a row is inserted or updated.
+    pub filled_by_clock: bool,
+    /// True for one that the clock fills when a row is updated.
+    pub on_update_now: bool,
 }
 
 impl ColumnInfo {

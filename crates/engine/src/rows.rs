@@ -30,6 +30,8 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         unique_key: false,
         multiple_key: false,
         auto_increment: false,
+        filled_by_clock: false,
+        on_update_now: false,
     }
 }
 

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, rows, variables};
 use futures::StreamExt;
-use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
+use muster_algebra::{ColId, ColumnOrigin, Columns, DefaultValue, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
 use muster_sql::{BindEnv, Blocked, Bound, Locking, Parameters, Query, Statement};
-use muster_types::{Result, SqlError, Value};
+use muster_types::{Result, SqlError, SqlType, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -295,7 +295,8 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
     name_origin(info, origin);
     info.computed = false;
     let entry = tables.definitions().schemas.get(&origin.database).and_then(|s| s.tables.get(&origin.table));
-    let Some((def, at)) = entry.and_then(|e| Some((&e.def, e.def.column(&origin.column)?))) else { return };
+    let found = entry.and_then(|e| Some((&e.def, e.def.column(&origin.column)?, &e.extras)));
+    let Some((def, at, extras)) = found else { return };
     match column_key(def, at) {
         "PRI" => info.primary_key = true,
         "UNI" => info.unique_key = true,
@@ -306,4 +307,8 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
     info.auto_increment = column.auto_increment;
     info.no_default = !column.nullable && column.default.is_none() && !column.auto_increment;
     info.display_width = column.display_width;
+    let is_timestamp = matches!(column.ty, SqlType::Timestamp { .. });
+    info.on_update_now = is_timestamp && extras.on_update_now.contains(&at);
+    let is_stamped = is_timestamp && column.default == Some(DefaultValue::CurrentTimestamp);
+    info.filled_by_clock = is_stamped || info.on_update_now;
 }

@@ -32,14 +32,17 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
             SqlType::Double if column.computed => shape.length = computed_double_length(column.decimals),
             _ => {}
         }
-        if let Some(collation) = ty.collation().filter(|_| shape.flags.contains(ColumnFlags::BLOB_FLAG)) {
+        let is_blob = column.computed && shape.flags.contains(ColumnFlags::BLOB_FLAG);
+        if let Some(collation) = ty.collation().filter(|_| is_blob) {
             shape.length = shape.length.saturating_mul(collation.charset_max_bytes());
         }
     } else if column.computed {
         match ty {
             SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
             SqlType::Double => shape.length = computed_double_length(column.decimals),
-            SqlType::Year => shape.flags = ColumnFlags::empty(),
+            SqlType::Year => shape.flags = ColumnFlags::BINARY_FLAG,
+            SqlType::Enum(_) if told.ty.is_some() => chosen_member(ColumnType::MYSQL_TYPE_ENUM, &mut shape),
+            SqlType::Set(_) if told.ty.is_some() => chosen_member(ColumnType::MYSQL_TYPE_SET, &mut shape),
             SqlType::Text { .. } | SqlType::Bytes { .. } => {
                 computed_string(&ty, &mut shape);
                 shape.decimals = column.decimals.unwrap_or(FLOATING_DECIMALS);
@@ -58,24 +61,33 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
         shape.length = length.saturating_mul(text);
     }
     shape.decimals = told.decimals.unwrap_or(shape.decimals);
-    if let Some(width) = column.display_width.filter(|_| is_table_column) {
-        // `TINYINT(1)`.
-        shape.length = width.into();
+    if !column.computed {
+        // `TINYINT(1)`, `FLOAT(7,2)`.
+        let is_float = matches!(column.ty.stored_type(), SqlType::Float | SqlType::Double);
+        let declared = column.display_width.map(u32::from).or(column.length.filter(|_| is_float));
+        shape.length = declared.unwrap_or(shape.length);
+    }
+    if told.in_client_charset && ty.is_temporal() {
+        let (number, max_bytes) = charset.metadata(Collation::DEFAULT);
+        shape.collation = number;
+        shape.length *= max_bytes;
     }
     let mut flags = shape.flags;
     // Numbers that are computed count as byte strings, those of a table do not.
     if column.ty.stored_type().is_numeric() {
         flags.set(ColumnFlags::BINARY_FLAG, column.computed && !told.stored);
     }
-    if told.ty == Some(SqlType::Year) {
+    if told.ty == Some(SqlType::Year) && !told.stored {
         flags.remove(ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG);
     }
     if told.unsigned {
         flags.insert(ColumnFlags::UNSIGNED_FLAG);
     }
     flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
+    flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, !column.computed && column.no_default);
     if is_table_column {
-        flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, column.no_default);
+        flags.set(ColumnFlags::TIMESTAMP_FLAG, column.filled_by_clock);
+        flags.set(ColumnFlags::ON_UPDATE_NOW_FLAG, column.on_update_now);
         flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
         flags.set(ColumnFlags::UNIQUE_KEY_FLAG, column.unique_key);
         flags.set(ColumnFlags::MULTIPLE_KEY_FLAG, column.multiple_key);
@@ -89,6 +101,13 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
 /// Characters of a computed double of so many digits behind the point; `None`: as many as it takes.
 fn computed_double_length(decimals: Option<u8>) -> u32 {
     decimals.map_or(COMPUTED_DOUBLE_LENGTH, |decimals| DOUBLE_DIGITS + u32::from(decimals))
+}
+
+/// A value of an ENUM or SET that a function gives unchanged.
+fn chosen_member(column_type: ColumnType, shape: &mut Shape) {
+    shape.column_type = column_type;
+    shape.flags.remove(ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG);
+    shape.decimals = FLOATING_DECIMALS;
 }
 
 /// A computed text or byte string: what is long has a type by its length, and the length of a long text is declared as

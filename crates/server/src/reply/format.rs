@@ -26,11 +26,12 @@ pub struct Format {
 
 impl Format {
     pub fn of(column: &ColumnInfo, charset: ResultCharset) -> Format {
+        let told = column.shape.ty.filter(SqlType::is_integer).unwrap_or(column.ty);
         Format {
             fsp: column.ty.fsp(),
             decimals: column.decimals,
             charset: column::charset(column, charset),
-            column_type: column_type(&column.ty),
+            column_type: column_type(&told),
             ty: column.ty,
         }
     }

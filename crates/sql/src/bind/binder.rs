@@ -2,7 +2,7 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    numbering::Expressions, scope::FromClause, star::Star, window::WindowCalls,
+    numbering::Expressions, scope::FromClause, star::Star, window::WindowCalls, written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{
@@ -79,6 +79,8 @@ pub(crate) struct Binder<'a> {
     pub kept_apart_columns: HashSet<ColId>,
     /// The collations of texts that the statement assigns to user variables, by name in lower case.
     pub assigned_collations: HashMap<String, Collation>,
+    /// What is known of the parts of select items.
+    pub parts: WrittenParts,
 }
 
 /// A mention of a stored table.
@@ -177,6 +179,7 @@ impl<'a> Binder<'a> {
             generated: Vec::new(),
             kept_apart_columns: HashSet::new(),
             assigned_collations: HashMap::new(),
+            parts: WrittenParts::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Binder, MAX_TABLES},
-    lateral::{LateralJoin, is_lateral},
+    lateral::{LateralJoin, has_lateral, is_lateral},
     scope::{Clause, FromClause, FromColumn, Names, Scope},
 };
 use muster_algebra::{ColId, Expr, JoinKind, Rel};
@@ -28,7 +28,7 @@ impl Binder<'_> {
                 // A lateral table sees the tables in front of the comma.
                 Some(left) if has_lateral(table) => {
                     let first = match is_lateral(&table.relation) {
-                        true => self.lateral_join(left, &table.relation, LateralJoin::Cross, names)?,
+                        true => self.lateral_join(left, &table.relation, LateralJoin::Cross, names, straight)?,
                         false => {
                             let next = self.table_factor(&table.relation, names, straight)?;
                             self.inner(left, next, Vec::new(), straight)?
@@ -66,7 +66,8 @@ impl Binder<'_> {
             }
             let is_right = matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_));
             if is_lateral(&join.relation) && !is_right {
-                left = self.lateral_join(left, &join.relation, LateralJoin::By(&join.join_operator), names)?;
+                left =
+                    self.lateral_join(left, &join.relation, LateralJoin::By(&join.join_operator), names, straight)?;
                 continue;
             }
             let right = self.table_factor(&join.relation, names, straight)?;
@@ -201,11 +202,6 @@ impl Binder<'_> {
         from.visible = common.into_iter().chain(own).chain(rest).collect();
         Ok(on)
     }
-}
-
-/// Returns true if a table, or one that it is joined with, is lateral.
-fn has_lateral(table: &ast::TableWithJoins) -> bool {
-    is_lateral(&table.relation) || table.joins.iter().any(|join| is_lateral(&join.relation))
 }
 
 /// `FROM DUAL`: no table.

@@ -12,11 +12,20 @@ use super::{
 };
 use muster_algebra::{BlockPlace, Expr, JoinKind, Rel, SubqueryKind};
 use muster_types::{ErrorCode, Result, SqlError};
-use sqlparser::ast::{JoinConstraint, JoinOperator, TableFactor};
+use sqlparser::ast::{JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 
-/// Returns true for `LATERAL (query) name`.
+/// Returns true for `LATERAL (query) name`, and for brackets around one.
 pub(super) fn is_lateral(factor: &TableFactor) -> bool {
-    matches!(factor, TableFactor::Derived { lateral: true, .. })
+    match factor {
+        TableFactor::Derived { lateral, .. } => *lateral,
+        TableFactor::NestedJoin { table_with_joins, alias: None } => has_lateral(table_with_joins),
+        _ => false,
+    }
+}
+
+/// Returns true if a table, or one that it is joined with, is lateral.
+pub(super) fn has_lateral(table: &TableWithJoins) -> bool {
+    is_lateral(&table.relation) || table.joins.iter().any(|join| is_lateral(&join.relation))
 }
 
 /// How a table is joined with what stands to its left.
@@ -27,29 +36,25 @@ pub(super) enum LateralJoin<'q> {
 }
 
 impl Binder<'_> {
-    /// Joins a lateral derived table with what stands to its left.
+    /// Joins a lateral derived table, or brackets with one, with what stands to the left.
     pub(super) fn lateral_join(
         &mut self,
         left: Joined,
         factor: &TableFactor,
         join: LateralJoin,
         names: &Names,
+        straight: bool,
     ) -> Result<Joined> {
-        let TableFactor::Derived { subquery: query, alias, .. } = factor else {
-            return Err(SqlError::internal("not a derived table"));
+        let right = {
+            let scope = Scope::within(&left.from, names.seen_by_lateral());
+            match factor {
+                TableFactor::NestedJoin { table_with_joins, .. } => {
+                    let within = Names { beside: Some(&scope), ..names.clone() };
+                    self.table_with_joins(table_with_joins, &within, straight)?
+                }
+                _ => self.lateral_table(factor, &names.inside(Some(&scope)))?,
+            }
         };
-        let Some(alias) = alias else {
-            let message = "Every derived table must have its own alias";
-            return Err(SqlError::new(ErrorCode::DerivedMustHaveAlias, message));
-        };
-        self.count_table()?;
-        let name = &alias.name.value;
-        let scope = Scope::within(&left.from, names.outer);
-        let inside = Names { outer: Some(&scope), ..names.clone() };
-        let begun = self.begin_expression(BlockPlace::Derived(name.clone()), None);
-        let bound = self.query(query, &inside, false)?;
-        self.expressions.end(begun);
-        let right = self.derived(bound, name, column_names(alias)?)?;
         let (keeps, constraint) = match join {
             LateralJoin::Cross => (false, &JoinConstraint::None),
             LateralJoin::By(operator) => match operator {
@@ -74,6 +79,23 @@ impl Binder<'_> {
         }
         let rel = dependent_join(left.rel, right.rel, on, keeps);
         Ok(Joined { rel, from })
+    }
+
+    /// A lateral derived table. `names`: those that its query sees.
+    fn lateral_table(&mut self, factor: &TableFactor, names: &Names) -> Result<Joined> {
+        let TableFactor::Derived { subquery: query, alias, .. } = factor else {
+            return Err(SqlError::internal("not a derived table"));
+        };
+        let Some(alias) = alias else {
+            let message = "Every derived table must have its own alias";
+            return Err(SqlError::new(ErrorCode::DerivedMustHaveAlias, message));
+        };
+        self.count_table()?;
+        let name = &alias.name.value;
+        let begun = self.begin_expression(BlockPlace::Derived(name.clone()), None);
+        let bound = self.query(query, names, false)?;
+        self.expressions.end(begun);
+        self.derived(bound, name, column_names(alias)?)
     }
 }
 

@@ -21,6 +21,7 @@
 mod aggregate;
 mod auto_is_null;
 mod binder;
+mod chosen_shape;
 mod cut_fraction;
 mod declared;
 mod dependency;

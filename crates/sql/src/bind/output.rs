@@ -7,10 +7,12 @@ use super::{
     aggregate::{full_name, rename},
     binder::{Binder, BoundQuery, Output},
     order::Limits,
+    result_shape::unnamed,
     select::{Selected, column_name},
 };
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ResultShape, ScalarFunction};
 use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast;
 use std::collections::HashMap;
 
 /// A sort key.
@@ -27,6 +29,14 @@ pub(super) fn chooses(expr: &Expr) -> bool {
     match expr {
         Expr::Case { .. } | Expr::Subquery(_) => true,
         Expr::Call { function, .. } => matches!(function, Coalesce | Greatest | Least),
+        _ => false,
+    }
+}
+
+fn is_any_value(written: &ast::Expr) -> bool {
+    match written {
+        ast::Expr::Nested(inner) => is_any_value(inner),
+        ast::Expr::Function(function) => function.name.to_string().eq_ignore_ascii_case("ANY_VALUE"),
         _ => false,
     }
 }
@@ -176,7 +186,7 @@ impl Binder<'_> {
                         }
                         self.columns.set_shape(id, shape);
                     }
-                    if s.item.ty.is_temporal() && chooses(&s.item.expr) {
+                    if s.item.ty.is_temporal() && (chooses(&s.item.expr) || s.ast.is_some_and(is_any_value)) {
                         self.columns.set_chosen(id);
                     }
                     if let Expr::Column(source) = s.item.expr
@@ -187,6 +197,9 @@ impl Binder<'_> {
                     id
                 }
             };
+            if self.columns.shape(id).stored && self.columns.shown_origin(id).is_none() {
+                self.columns.set_shown_origin(id, unnamed(&s.name));
+            }
             outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
             exprs.push((id, s.item.expr));
         }

@@ -237,10 +237,15 @@ impl Binder<'_> {
     fn common_types(&mut self, inputs: &[BoundQuery], operation: &str) -> Result<Vec<SqlType>> {
         (0..inputs[0].outputs.len())
             .map(|i| {
-                let items: Vec<Item> = inputs
-                    .iter()
-                    .map(|q| Item { derivation: q.outputs[i].derivation, ..self.column_item(q.outputs[i].id) })
-                    .collect();
+                let item = |q: &BoundQuery| {
+                    let output = &q.outputs[i];
+                    let item = Item { derivation: output.derivation, ..self.column_item(output.id) };
+                    match literal_of(&q.rel, output.id) {
+                        Some(literal) => Item { expr: literal.clone(), ..item },
+                        None => item,
+                    }
+                };
+                let items: Vec<Item> = inputs.iter().map(item).collect();
                 result::result_type(&items.iter().collect::<Vec<_>>(), self.default_collation(), operation)
             })
             .collect()
@@ -407,4 +412,19 @@ fn order_exprs(query: &ast::Query) -> Result<&[ast::OrderByExpr]> {
         Some(ast::OrderBy { kind: ast::OrderByKind::Expressions(keys), interpolate: None }) => Ok(keys),
         Some(_) => Err(SqlError::unsupported("ORDER BY ALL")),
     }
+}
+
+/// The literal that a column of a query's rows is.
+fn literal_of(rel: &Rel, id: ColId) -> Option<&Expr> {
+    match rel {
+        Rel::Project { exprs, .. } => {
+            exprs.iter().find(|(column, _)| *column == id).map(|(_, expr)| expr).filter(|expr| is_literal(expr))
+        }
+        Rel::Sort { input, .. } | Rel::Limit { input, .. } => literal_of(input, id),
+        _ => None,
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { .. })
 }

@@ -1,8 +1,7 @@
 //! What clients are told of a select item where the type of its values does not say it (MySQL: `Item::max_length`,
-//! `decimals` and `m_nullable`): the lengths of literals, variables and what the session answers, and functions that
-//! MySQL takes for nullable whatever their arguments are.
+//! `decimals`): the lengths of literals, variables and what the session answers, and what temporary tables make of types.
 
-use super::{binder::Binder, expr::plain_args, written_null::has_nullable_operand};
+use super::{binder::Binder, expr::plain_args, select::column_name};
 use crate::{
     VariableScope,
     typing::{Item, length, text_of_length},
@@ -10,7 +9,7 @@ use crate::{
 use muster_algebra::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, ColumnOrigin, Expr, ResultShape, ScalarFunction,
 };
-use muster_types::{BytesKind, SqlType, TextKind, Value};
+use muster_types::{BytesKind, IntWidth, SqlType, TextKind, Value};
 use sqlparser::ast::{self, BinaryOperator, DataType, UnaryOperator};
 
 /// Characters of an integer of which nothing is known.
@@ -28,70 +27,32 @@ const USER_VARIABLE: u32 = 65_532;
 /// Bytes of the longest text that is declared as MEDIUMTEXT.
 const MEDIUM: u32 = 1 << 24;
 /// Characters of a double in a column of a table, and of a computed one.
-const STORED_DOUBLE: u32 = 22;
 const COMPUTED_DOUBLE: u32 = 23;
+/// Characters of the shortest integer that is a BIGINT in a temporary table.
+const STORED_BIGINT: u32 = 10;
+/// Bytes of the weight of what is no text.
+const NUMBER_WEIGHT: u32 = 8;
 /// Characters of CAST .. AS YEAR.
 const COMPUTED_YEAR: u32 = 5;
 
-/// Functions whose result MySQL declares as nullable, whatever their arguments are.
-pub(super) const NULLABLE: &[&str] = &[
-    "CHAR",
-    "DATE",
-    "DAY",
-    "DAYOFMONTH",
-    "HEX",
-    "HOUR",
-    "LCASE",
-    "LOWER",
-    "LTRIM",
-    "MD5",
-    "MICROSECOND",
-    "MID",
-    "MINUTE",
-    "MONTH",
-    "NAME_CONST",
-    "QUARTER",
-    "RTRIM",
-    "SECOND",
-    "SHA",
-    "SHA1",
-    "SHA2",
-    "SUBSTR",
-    "SUBSTRING",
-    "TIME",
-    "TO_BASE64",
-    "TRIM",
-    "UCASE",
-    "UPPER",
-    "YEAR",
-];
-/// Functions whose result MySQL declares as nullable if an argument is.
-const NULLABLE_AS_ARGUMENTS: &[&str] = &["FROM_DAYS", "MAKE_SET", "STRCMP"];
 /// Functions that move a date: of a text they give a CHAR.
-pub(super) const MOVES: &[&str] = &["ADDDATE", "ADDTIME", "DATE_ADD", "DATE_SUB", "SUBDATE", "SUBTIME", "TIMESTAMPADD"];
+const MOVES: &[&str] = &["ADDDATE", "ADDTIME", "DATE_ADD", "DATE_SUB", "SUBDATE", "SUBTIME", "TIMESTAMPADD"];
 
 fn of_length(length: u32) -> ResultShape {
     ResultShape { length: Some(length), ..ResultShape::default() }
 }
 
-fn nullable() -> ResultShape {
-    ResultShape { nullable: Some(true), ..ResultShape::default() }
-}
-
 impl Binder<'_> {
     /// The shape of a select item, by how it is written.
     pub(super) fn result_shape(&self, written: &ast::Expr, item: &Item) -> ResultShape {
-        let shape = self.own_shape(written, item);
-        match shape.nullable {
-            None if has_nullable_operand(written) => ResultShape { nullable: Some(true), ..shape },
-            _ => shape,
-        }
+        let nullable = column_name(written).is_none().then(|| self.is_written_nullable(written));
+        ResultShape { nullable, ..self.own_shape(written, item) }
     }
 
     fn own_shape(&self, written: &ast::Expr, item: &Item) -> ResultShape {
         use ast::Expr as E;
         match written {
-            E::Nested(inner) => self.result_shape(inner, item),
+            E::Nested(inner) => self.own_shape(inner, item),
             E::Value(value) => literal(&value.value, item),
             E::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
                 E::Value(value) if matches!(item.ty, SqlType::Decimal { .. }) => literal(&value.value, item),
@@ -100,15 +61,26 @@ impl Binder<'_> {
             E::Identifier(name) => self.variable(&[name], item),
             E::CompoundIdentifier(names) => self.variable(&names.iter().collect::<Vec<_>>(), item),
             E::Cast { data_type, .. } | E::Convert { data_type: Some(data_type), .. } if is_year(data_type) => {
-                ResultShape { ty: Some(SqlType::Year), length: Some(COMPUTED_YEAR), ..nullable() }
+                ResultShape { ty: Some(SqlType::Year), length: Some(COMPUTED_YEAR), ..ResultShape::default() }
             }
-            E::Convert { data_type: None, .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
+            E::Convert { data_type: None, .. } => ResultShape { ty: of_kept_length(item), ..ResultShape::default() },
             E::Cast { .. } | E::Convert { .. } => cast(item),
-            E::Collate { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
-            E::Trim { .. } | E::Extract { .. } => nullable(),
+            E::Subquery(_) | E::Case { .. } => {
+                let length = self.double_of(&item.expr);
+                let shape = self.chosen_shape(item);
+                ResultShape { length: shape.length.or(length), ..shape }
+            }
+            E::BinaryOp { op: BinaryOperator::MyIntegerDivide, left, right } => {
+                match self.quotient_length(left, right, item) {
+                    Some(length) => of_length(length),
+                    None => ResultShape::default(),
+                }
+            }
+            E::BinaryOp { op: BinaryOperator::Modulo, left, .. } => self.remainder(left, item),
+            E::Collate { .. } => ResultShape { ty: of_kept_length(item), ..ResultShape::default() },
             E::Substring { substring_from, substring_for, .. } => {
                 let length = self.substring(item, substring_from.as_deref(), substring_for.as_deref());
-                ResultShape { length, ..nullable() }
+                ResultShape { length, ..ResultShape::default() }
             }
             E::BinaryOp { left, right, .. } if is_interval(left) || is_interval(right) => moved(item),
             E::BinaryOp { .. } => match integer_length(written) {
@@ -129,23 +101,25 @@ impl Binder<'_> {
             _ => 0,
         };
         match name {
-            "USER" | "SESSION_USER" | "SYSTEM_USER" | "CURRENT_USER" => {
-                ResultShape { length: Some(ACCOUNT), ..nullable() }
-            }
-            "DATABASE" | "SCHEMA" => ResultShape { length: Some(DATABASE), ..nullable() },
-            "CHARSET" | "COLLATION" => ResultShape { length: Some(CHARSET), ..nullable() },
-            "LAST_INSERT_ID" => ResultShape { nullable: Some(false), ..of_length(INTEGER) },
-            "FOUND_ROWS" | "ROW_COUNT" | "CONNECTION_ID" => of_length(INTEGER),
+            "USER" | "SESSION_USER" | "SYSTEM_USER" | "CURRENT_USER" => of_length(ACCOUNT),
+            "DATABASE" | "SCHEMA" => of_length(DATABASE),
+            "CHARSET" | "COLLATION" => of_length(CHARSET),
+            "FOUND_ROWS" | "LAST_INSERT_ID" | "ROW_COUNT" | "CONNECTION_ID" => of_length(INTEGER),
+            "MICROSECOND" | "PS_CURRENT_THREAD_ID" => of_length(INTEGER),
             "UNIX_TIMESTAMP" if args.is_empty() => of_length(INTEGER),
-            "PS_CURRENT_THREAD_ID" => ResultShape { length: Some(INTEGER), ..nullable() },
             "PI" => of_length(8),
-            "MICROSECOND" => ResultShape { length: Some(INTEGER), ..nullable() },
             "CURTIME" | "CURRENT_TIME" | "UTC_TIME" => of_length(8 + fraction),
             "COERCIBILITY" | "BIT_LENGTH" => of_length(10),
             "GET_LOCK" | "RELEASE_LOCK" | "IS_FREE_LOCK" | "BENCHMARK" => of_length(1),
-            "SLEEP" | "RELEASE_ALL_LOCKS" => ResultShape { nullable: Some(false), ..ResultShape::default() },
             "REGEXP_REPLACE" | "UNCOMPRESS" => of_length(MEDIUM),
-            "WEIGHT_STRING" => match (item.ty, self.first_argument(item)) {
+            "IF" | "IFNULL" | "COALESCE" | "NULLIF" | "ANY_VALUE" => self.one_of(name, item),
+            "MOD" => args.first().map_or_else(ResultShape::default, |left| self.remainder(left, item)),
+            "ABS" => match args.first().and_then(|arg| self.part_length(arg)) {
+                Some(length) if item.ty.is_integer() => of_length(length),
+                _ => ResultShape::default(),
+            },
+            "WEIGHT_STRING" => match (item.ty, args.first().and_then(|arg| self.part_type(arg))) {
+                (_, Some(ty)) if !ty.is_text() && !ty.is_bytes() => of_length(NUMBER_WEIGHT),
                 (SqlType::Bytes { length, .. }, Some(SqlType::Text { .. })) => of_length(length.saturating_mul(2)),
                 _ => ResultShape::default(),
             },
@@ -165,21 +139,90 @@ impl Binder<'_> {
             "REPLACE" => ResultShape { length: replaced(item, self), ..ResultShape::default() },
             "SUBSTRING" | "SUBSTR" | "MID" => {
                 let length = self.substring(item, args.get(1).copied(), args.get(2).copied());
-                ResultShape { length, ..nullable() }
+                ResultShape { length, ..ResultShape::default() }
             }
             _ if MOVES.contains(&name) => moved(item),
-            _ if NULLABLE_AS_ARGUMENTS.contains(&name) => {
-                let mut null = false;
-                item.expr.visit(&mut |e| {
-                    null |= match e {
-                        Expr::Column(_) | Expr::Literal { .. } => self.nullable(e),
-                        _ => false,
-                    }
-                });
-                ResultShape { nullable: Some(null), ..ResultShape::default() }
-            }
-            _ if NULLABLE.contains(&name) => nullable(),
             _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+        }
+    }
+
+    /// The shape of a function that gives one of its arguments.
+    fn one_of(&self, name: &str, item: &Item) -> ResultShape {
+        let length = self.double_of(&item.expr);
+        let shape = match (name, item.ty, self.declared_or_own(item)) {
+            // These give the column itself.
+            ("IF" | "ANY_VALUE", _, ty @ (SqlType::Enum(_) | SqlType::Set(_))) => {
+                ResultShape { ty: Some(ty), ..ResultShape::default() }
+            }
+            ("NULLIF", _, SqlType::Enum(_) | SqlType::Set(_)) => match item.ty {
+                SqlType::Text { length, collation, .. } => {
+                    let ty = Some(SqlType::Text { kind: TextKind::Char, length, collation });
+                    ResultShape { ty, ..ResultShape::default() }
+                }
+                _ => ResultShape::default(),
+            },
+            ("ANY_VALUE", _, ty) => {
+                let shape = self.shape_of_types(item.ty, &[ty]);
+                ResultShape { ty: shape.ty.or_else(|| self.long_type(&item.expr, item.ty)), ..shape }
+            }
+            ("NULLIF", SqlType::Int { .. }, _) => ResultShape::default(),
+            _ => self.chosen_shape(item),
+        };
+        ResultShape { length: shape.length.or(length), ..shape }
+    }
+
+    /// Characters of what DIV gives: digits of what is divided in front of the point, and as many as the other side has
+    /// behind it. A text counts with all its characters.
+    fn quotient_length(&self, left: &ast::Expr, right: &ast::Expr, item: &Item) -> Option<u32> {
+        let (dividend, divisor) = (self.part_type(left)?, self.part_type(right)?);
+        let text = |ty| match ty {
+            SqlType::Text { length, .. } => Some(length),
+            _ => None,
+        };
+        if text(dividend).is_none() && text(divisor).is_none() {
+            return None;
+        }
+        let whole = match (text(dividend), dividend) {
+            (Some(length), _) => length,
+            (None, SqlType::Int { .. } | SqlType::Bool) => {
+                self.part_length(left)?.saturating_sub(!dividend.is_unsigned() as u32).max(1)
+            }
+            (None, SqlType::Date) => 8,
+            (None, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => 14,
+            (None, SqlType::Time { .. }) => 7,
+            (None, ty) => ty.decimal_digits().map(|(precision, scale)| u32::from(precision - scale))?,
+        };
+        let fraction = match (text(divisor), divisor) {
+            (Some(length), _) => length,
+            (None, SqlType::Float | SqlType::Double) => return None,
+            (None, ty) if ty.is_temporal() => ty.fsp().into(),
+            (None, ty) => ty.decimal_digits().map_or(0, |(_, scale)| scale.into()),
+        };
+        Some((whole + fraction).min(INTEGER) + !item.ty.is_unsigned() as u32)
+    }
+
+    /// The shape of a remainder, which is declared as UNSIGNED if `left` is.
+    fn remainder(&self, left: &ast::Expr, item: &Item) -> ResultShape {
+        let is_fraction = matches!(item.ty, SqlType::Decimal { .. } | SqlType::Double);
+        ResultShape { unsigned: is_fraction && self.is_part_unsigned(left), ..ResultShape::default() }
+    }
+
+    /// The type of the column that an item is, be it as an operand.
+    fn declared_or_own(&self, item: &Item) -> SqlType {
+        let of = |expr: &Expr| match expr {
+            Expr::Cast { arg, ty } if self.type_of(arg).operand_type() == *ty => self.type_of(arg),
+            expr => self.type_of(expr),
+        };
+        match &item.expr {
+            Expr::Case { branches, otherwise, .. } => {
+                let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+                let types: Vec<SqlType> = results.map(of).filter(|ty| *ty != SqlType::Null).collect();
+                match types.split_first() {
+                    Some((first, rest)) if rest.iter().all(|ty| ty == first) => *first,
+                    _ => item.ty,
+                }
+            }
+            expr => of(expr),
         }
     }
 
@@ -214,10 +257,10 @@ impl Binder<'_> {
             (_, rest) => (None, [&[first], rest].concat().join(".")),
         };
         match self.env.session.system_variable(scope, &name.to_ascii_lowercase()) {
-            Ok(_) if self.env.session.is_switch(&name) => ResultShape { length: Some(1), ..nullable() },
-            Ok(Value::Text(_)) => ResultShape { length: Some(VARIABLE), ..nullable() },
-            Ok(Value::Int(_) | Value::UInt(_)) => ResultShape { length: Some(INTEGER), unsigned: true, ..nullable() },
-            _ => nullable(),
+            Ok(_) if self.env.session.is_switch(&name) => of_length(1),
+            Ok(Value::Text(_)) => of_length(VARIABLE),
+            Ok(Value::Int(_) | Value::UInt(_)) => ResultShape { unsigned: true, ..of_length(INTEGER) },
+            _ => ResultShape::default(),
         }
     }
 
@@ -233,53 +276,20 @@ impl Binder<'_> {
         let rest = match start {
             ..0 if distance > length => 0,
             ..0 => distance,
-            0 => return None,
+            0 => 0,
             _ => length.saturating_sub(distance - 1),
         };
         match count {
             None => Some(rest),
+            Some(_) if rest == 0 => Some(0),
             Some(count) => Some(rest.min(u32::try_from(constant(count)?).unwrap_or(0))),
         }
     }
 
-    /// Characters of a double that is one of several values, or the smallest or largest of a column's.
-    pub(super) fn double_of(&self, expr: &Expr) -> Option<u32> {
-        if self.type_of(expr) != SqlType::Double {
-            return None;
-        }
-        let chosen: Vec<&Expr> = match expr {
-            Expr::Case { branches, otherwise, .. } => {
-                branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).collect()
-            }
-            Expr::Call {
-                function: ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least,
-                args,
-                ..
-            } => args.iter().collect(),
-            _ => return None,
-        };
-        chosen.into_iter().map(|expr| self.number_length(expr)).max()
-    }
-
-    /// Characters of a number that becomes a double.
-    pub(super) fn number_length(&self, expr: &Expr) -> u32 {
-        match expr {
-            Expr::Literal { value: Value::Null, .. } => 0,
-            Expr::Column(id) if self.columns.get(*id).origin.is_some() => match self.type_of(expr) {
-                SqlType::Double => STORED_DOUBLE,
-                ty => crate::typing::display_length(ty),
-            },
-            Expr::Column(id) if self.type_of(expr) == SqlType::Double => {
-                self.columns.shape(*id).length.unwrap_or(COMPUTED_DOUBLE)
-            }
-            Expr::Cast { arg, .. } if self.type_of(arg).is_numeric() => self.number_length(arg),
-            _ => length::of_integer(expr, &self.columns).unwrap_or(COMPUTED_DOUBLE),
-        }
-    }
-
-    /// The shape of MIN and MAX, of type `ty`: of an ENUM or SET they are a CHAR.
+    /// The shape of MIN, MAX and ANY_VALUE, of type `ty`: of an ENUM or SET the first two are a CHAR.
     pub(super) fn extreme_shape(&self, call: &AggregateCall, ty: SqlType) -> ResultShape {
-        let (AggregateFunction::Min | AggregateFunction::Max, [arg]) = (&call.function, &call.args[..]) else {
+        use AggregateFunction::{AnyValue, Max, Min};
+        let (Min | Max | AnyValue, [arg]) = (&call.function, &call.args[..]) else {
             return ResultShape::default();
         };
         let source = match arg {
@@ -291,8 +301,13 @@ impl Binder<'_> {
                 let ty = Some(SqlType::Text { kind: TextKind::Char, length, collation });
                 ResultShape { ty, ..ResultShape::default() }
             }
-            (_, SqlType::Double) => of_length(self.number_length(arg)),
-            _ => ResultShape::default(),
+            _ => {
+                let source = if source == SqlType::Null { self.type_of(arg) } else { source };
+                let shape = self.shape_of_types(ty, &[source]);
+                let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
+                let length = shape.length.or(is_float.then(|| self.number_length(arg)));
+                ResultShape { length, ty: shape.ty.or_else(|| self.long_type(arg, ty)), ..shape }
+            }
         }
     }
 
@@ -303,30 +318,83 @@ impl Binder<'_> {
             let ty = self.columns.ty(*input);
             match ty {
                 SqlType::Null => 0,
+                SqlType::Year => 4,
+                SqlType::Bit { width } => width.into(),
                 SqlType::Int { .. } | SqlType::Bool => {
                     let length = length::of_integer(&Expr::Column(*input), &self.columns).unwrap_or(INTEGER);
                     length.saturating_sub(!ty.is_unsigned() as u32).max(1)
                 }
-                _ => ty.decimal_digits().map_or(0, |(precision, scale)| u32::from(precision - scale)),
+                _ => ty.stored_type().decimal_digits().map_or(0, |(precision, scale)| u32::from(precision - scale)),
             }
         };
-        let length = match ty {
+        let types: Vec<SqlType> = inputs.iter().map(|input| self.columns.ty(*input)).collect();
+        let nullable = Some(inputs.iter().any(|input| self.is_column_nullable(*input)));
+        let shape = match ty.is_text() || ty.is_bytes() {
+            true => self.union_string(ty, inputs),
+            false => self.shape_of_types(ty, &types),
+        };
+        let length = shape.length.or_else(|| match ty.stored_type() {
             SqlType::Int { .. } => {
-                let of = |input: &ColId| length::of_integer(&Expr::Column(*input), &self.columns);
+                let of = |input: &ColId| match self.columns.ty(*input) {
+                    SqlType::Year => Some(4),
+                    SqlType::Bit { width } => Some(width.into()),
+                    SqlType::Unsigned(number) => Some(length::of_column(number.plain())),
+                    _ => length::of_integer(&Expr::Column(*input), &self.columns),
+                };
                 inputs.iter().filter_map(of).max()
             }
             SqlType::Decimal { scale, .. } => {
                 let digits = inputs.iter().map(whole).max().unwrap_or(1) + u32::from(scale);
                 Some(digits + 1 + u32::from(scale > 0))
             }
-            SqlType::Double => inputs.iter().map(|input| self.number_length(&Expr::Column(*input))).max(),
+            SqlType::Float | SqlType::Double => {
+                inputs.iter().map(|input| self.number_length(&Expr::Column(*input))).max()
+            }
             _ => None,
-        };
+        });
         if ty.is_integer() {
             self.columns.set_length(id, length);
         }
-        self.columns.set_shape(id, ResultShape { length, stored: true, ..ResultShape::default() });
+        self.columns.set_shape(id, ResultShape { length, nullable, stored: true, ..shape });
         self.columns.set_shown_origin(id, unnamed(name));
+    }
+
+    /// The type of a computed column of type `ty` in a temporary table, if that is another one: a short integer is an
+    /// INT, others a BIGINT (MySQL: `Item::tmp_table_field_from_field_type`).
+    fn stored_type(&self, id: ColId, ty: SqlType) -> Option<SqlType> {
+        let unsigned = ty.is_unsigned();
+        match ty {
+            SqlType::Null => Some(SqlType::Bytes { kind: BytesKind::Binary, length: 0 }),
+            SqlType::Bool => Some(SqlType::INT),
+            SqlType::Int { width: IntWidth::Big, .. } => {
+                let is_short = self.columns.length(id).is_some_and(|length| length < STORED_BIGINT);
+                is_short.then_some(SqlType::Int { width: IntWidth::Int, unsigned })
+            }
+            _ => None,
+        }
+    }
+
+    /// Says that a column is one that a window function fills in a temporary table, made of values of `source`.
+    pub(super) fn set_windowed(&mut self, id: ColId, source: Option<&Expr>) {
+        let ty = self.columns.ty(id);
+        if let (Some(source), SqlType::Int { .. } | SqlType::Bool) = (source, ty) {
+            self.columns.set_length(id, length::of_integer(source, &self.columns));
+        }
+        let long = self.columns.length(id).is_some_and(|length| length >= STORED_BIGINT);
+        let told = match ty {
+            SqlType::Int { unsigned, .. } => {
+                Some(SqlType::Int { width: if long { IntWidth::Big } else { IntWidth::Int }, unsigned })
+            }
+            _ => self.stored_type(id, ty).or_else(|| Binder::windowed_string(ty)),
+        };
+        let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
+        let shape = source.map_or_else(ResultShape::default, |source| {
+            let item = Item::new(source.clone(), self.type_of(source));
+            let shape = self.shape_of_types(ty, &[self.declared_or_own(&item)]);
+            ResultShape { ty: None, length: shape.length.filter(|_| !ty.is_integer()), ..shape }
+        });
+        let length = shape.length.or_else(|| source.filter(|_| is_float).map(|source| self.number_length(source)));
+        self.columns.set_shape(id, ResultShape { ty: told, length, stored: true, ..shape });
     }
 
     /// Names the columns of a derived table for clients, as `stored` ones of a temporary table or as what they are.
@@ -336,16 +404,23 @@ impl Binder<'_> {
             let origin = origin.unwrap_or_else(|| unnamed(name));
             let shown = ColumnOrigin { alias: alias.to_owned(), column: name.clone(), ..origin };
             self.columns.set_shown_origin(*id, shown);
-            if stored {
-                let shape = self.columns.shape(*id);
-                self.columns.set_shape(*id, ResultShape { stored, ..shape });
+            let shape = self.columns.shape(*id);
+            if !stored && self.columns.ty(*id).is_temporal() {
+                self.columns.set_shape(*id, ResultShape { in_client_charset: true, ..shape });
+            }
+            if stored && !shape.stored {
+                let ty = match self.columns.get(*id).origin {
+                    None => self.stored_type(*id, self.columns.ty(*id)).or(shape.ty),
+                    Some(_) => shape.ty,
+                };
+                self.columns.set_shape(*id, ResultShape { stored, ty, in_client_charset: false, ..shape });
             }
         }
     }
 }
 
 /// The origin of a column of no table.
-fn unnamed(name: &str) -> ColumnOrigin {
+pub(super) fn unnamed(name: &str) -> ColumnOrigin {
     ColumnOrigin { database: String::new(), table: String::new(), alias: String::new(), column: name.to_owned() }
 }
 
@@ -397,11 +472,9 @@ fn cast(item: &Item) -> ResultShape {
         SqlType::Int { .. } => of_length(INTEGER),
         SqlType::Float => of_length(COMPUTED_DOUBLE),
         SqlType::Bytes { kind: BytesKind::Binary, length } => {
-            ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::VarBinary, length }), ..nullable() }
+            ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::VarBinary, length }), ..ResultShape::default() }
         }
-        SqlType::Text { .. } => ResultShape { ty: of_kept_length(item), ..nullable() },
-        SqlType::Bytes { .. } => nullable(),
-        ty if ty.is_temporal() => nullable(),
+        SqlType::Text { .. } => ResultShape { ty: of_kept_length(item), ..ResultShape::default() },
         _ => ResultShape::default(),
     }
 }
@@ -422,14 +495,14 @@ fn moved(item: &Item) -> ResultShape {
         SqlType::Text { length, collation, .. } => Some(SqlType::Text { kind: TextKind::Char, length, collation }),
         _ => None,
     };
-    ResultShape { ty, ..nullable() }
+    ResultShape { ty, ..ResultShape::default() }
 }
 
 /// Characters of REPLACE: MySQL takes each character of the text for one that is replaced.
 fn replaced(item: &Item, binder: &Binder) -> Option<u32> {
     let Expr::Call { function: ScalarFunction::Replace, args, .. } = &item.expr else { return None };
     let length = |arg: &Expr| match binder.type_of(arg) {
-        SqlType::Text { length, .. } => Some(length),
+        SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => Some(length),
         _ => None,
     };
     let (text, to) = (length(args.first()?)?, length(args.get(2)?)?);

@@ -210,6 +210,8 @@ pub(crate) struct Names<'p> {
     pub working: Option<Rc<WorkingTable<'p>>>,
     /// The query around it.
     pub outer: Option<&'p Scope<'p>>,
+    /// Within brackets of a FROM clause: the tables to the left of these, which lateral tables see.
+    pub beside: Option<&'p Scope<'p>>,
     /// The texts of SELECT items as they were written.
     pub written: &'p ItemTexts,
     /// True if the statement assigns to user variables within expressions, so that their values are read row by row.
@@ -223,13 +225,33 @@ pub(crate) struct Names<'p> {
 impl<'p> Names<'p> {
     /// The names of a statement of the user, outside of any view and WITH table.
     pub fn of_statement(database: Option<&'p str>, written: &'p ItemTexts) -> Names<'p> {
-        let (definer, ctes, outer) = (None, None, None);
-        Names { database, definer, ctes, working: None, outer, written, assigns: false, view_depth: 0, cte_depth: 0 }
+        Names {
+            database,
+            definer: None,
+            ctes: None,
+            working: None,
+            outer: None,
+            beside: None,
+            written,
+            assigns: false,
+            view_depth: 0,
+            cte_depth: 0,
+        }
     }
 
     /// The same names in a statement that assigns to user variables, or does not.
     pub fn assigning(self, assigns: bool) -> Names<'p> {
         Names { assigns, ..self }
+    }
+
+    /// The same names for a query in place of a table or within an expression, `outer` around it.
+    pub fn inside(&self, outer: Option<&'p Scope<'p>>) -> Names<'p> {
+        Names { outer, beside: None, ..self.clone() }
+    }
+
+    /// What lateral tables see: the tables to the left of brackets and the query around.
+    pub fn seen_by_lateral(&self) -> Option<&'p Scope<'p>> {
+        self.beside.or(self.outer)
     }
 
     /// The WITH table of this name, the nearest first.

@@ -15,6 +15,7 @@ use super::{
     query::says_to_count,
     scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
+    written_null::lone_item,
 };
 use crate::{
     parse::is_reserved,
@@ -269,6 +270,7 @@ impl Binder<'_> {
                 Some(i) => selected[i].item.clone(),
                 None => {
                     let mut cx = ExprContext { selected, ..ExprContext::new(scope, names, Clause::GroupBy) };
+                    let expr = without_query(expr);
                     match self.group_name(expr, &mut cx)? {
                         Some(item) => item,
                         None => self.expr(expr, &mut cx)?,
@@ -449,6 +451,25 @@ fn refuse(select: &ast::Select) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is grouped by: a subquery that is nothing but an item is that item.
+fn without_query(expr: &ast::Expr) -> &ast::Expr {
+    match expr {
+        ast::Expr::Nested(inner) => without_query(inner),
+        ast::Expr::Subquery(query) => lone_item(query).filter(|item| is_of_columns(item)).unwrap_or(expr),
+        _ => expr,
+    }
+}
+
+/// Returns true for columns and operators over them: no aggregate function is among these.
+fn is_of_columns(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) | ast::Expr::Value(_) => true,
+        ast::Expr::Nested(inner) | ast::Expr::UnaryOp { expr: inner, .. } => is_of_columns(inner),
+        ast::Expr::BinaryOp { left, right, .. } => is_of_columns(left) && is_of_columns(right),
+        _ => false,
+    }
 }
 
 /// The name of the column that the expression is.

@@ -24,7 +24,7 @@ impl ExprContext<'_> {
 impl Binder<'_> {
     fn inner_query(&mut self, query: &ast::Query, cx: &ExprContext, ordered: bool) -> Result<BoundQuery> {
         let scope = Scope { offered: cx.offered(), ..*cx.scope };
-        let names = Names { outer: Some(&scope), ..cx.names.clone() };
+        let names = cx.names.inside(Some(&scope));
         let begun = self.begin_expression(BlockPlace::Expression, None);
         let bound = self.query(query, &names, ordered);
         self.expressions.end(begun);

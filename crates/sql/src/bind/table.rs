@@ -42,7 +42,7 @@ impl Binder<'_> {
                 }
                 self.named_table(name, alias.as_ref(), index_hints, names)
             }
-            // A lateral one here has nothing to its left.
+            // A lateral one here has nothing to its left but what is beside brackets.
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let Some(alias) = alias else {
                     return Err(SqlError::new(
@@ -54,8 +54,8 @@ impl Binder<'_> {
                 let reads = self.reads.len();
                 let begun = self.begin_derived(&alias.name.value, None);
                 let nothing = FromClause::default();
-                let around = Scope::within(&nothing, names.outer);
-                let inside = Names { outer: if *lateral { Some(&around) } else { names.outer }, ..names.clone() };
+                let around = Scope::within(&nothing, names.seen_by_lateral());
+                let inside = names.inside(if *lateral { Some(&around) } else { names.outer });
                 let bound = self.query(subquery, &inside, false)?;
                 self.end_derived(begun, &bound.rel, &alias.name.value);
                 self.shelter(reads, &bound.rel, &alias.name.value);
@@ -142,7 +142,10 @@ impl Binder<'_> {
             let decimals = c.digits.map(|d| d.scale);
             let meta =
                 ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin), decimals };
-            columns.push((self.columns.add(meta), i));
+            let id = self.columns.add(meta);
+            // M of FLOAT(M,D).
+            self.columns.set_length(id, c.digits.map(|digits| digits.precision.into()));
+            columns.push((id, i));
         }
         let stored = columns.clone();
         let read = self.columns_as_read(&mut columns);
@@ -214,8 +217,7 @@ impl Binder<'_> {
                 format!("Too high level of nesting: more than {MAX_CTE_DEPTH} WITH tables that use each other"),
             ));
         }
-        let inside =
-            Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
+        let inside = Names { ctes: cte.before.clone(), cte_depth: names.cte_depth + 1, ..names.inside(cte.outer) };
         let reads = self.reads.len();
         let begun = self.begin_derived(alias, used_at);
         let bound = match cte.is_recursive {
@@ -249,6 +251,7 @@ impl Binder<'_> {
             ctes: None,
             working: None,
             outer: None,
+            beside: None,
             written: &query.items,
             assigns: false,
             view_depth: names.view_depth + 1,
@@ -325,6 +328,8 @@ impl Binder<'_> {
                 output.id = self.new_column(&output.name, &Expr::Column(source), self.columns.ty(source));
                 self.columns_origin(output.id, source);
                 self.columns.set_decimals(output.id, self.columns.get(source).decimals);
+                self.columns.set_length(output.id, self.columns.length(source));
+                self.columns.set_shape(output.id, self.columns.shape(source));
                 self.dependencies.add(vec![source], vec![output.id]);
                 self.dependencies.add(vec![output.id], vec![source]);
                 exprs.push((output.id, Expr::Column(source)));

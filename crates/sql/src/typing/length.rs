@@ -6,12 +6,17 @@ use muster_types::{IntWidth, SqlType, Value};
 
 /// The length of a 64-bit integer of which nothing is known.
 const LONGEST: u32 = 21;
+/// Digits of a number that arithmetic gives, which are those of the longest decimal.
+const MOST_DIGITS: u32 = 65;
 /// Digits of a FLOAT.
 const FLOAT: u32 = 12;
 
 /// The length of an expression whose type is an integer; `None` for other types.
 pub(crate) fn of_integer(expr: &Expr, columns: &Columns) -> Option<u32> {
-    let ty = expr.ty(columns);
+    let ty = match expr.ty(columns) {
+        SqlType::Unsigned(number) => number.plain(),
+        ty => ty,
+    };
     ty.is_integer().then(|| length(expr, ty, columns))
 }
 
@@ -59,8 +64,11 @@ pub(crate) fn of_column(ty: SqlType) -> u32 {
 fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
     let of = |expr: &Expr| length(expr, expr.ty(columns), columns);
     // Digits of an operand, which is a date's number, too.
-    let digits = |expr: &Expr| of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1);
-    let signed = |digits: u32| (digits + !ty.is_unsigned() as u32).min(LONGEST);
+    let digits = |expr: &Expr| match expr {
+        Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 1,
+        _ => of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1),
+    };
+    let signed = |digits: u32| digits.min(MOST_DIGITS) + !ty.is_unsigned() as u32;
     match expr {
         expr if ty == SqlType::Bool && !matches!(expr, Expr::Literal { .. }) => 1,
         Expr::Column(id) => columns.length(*id).unwrap_or_else(|| of_column(ty)),
@@ -71,6 +79,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             SqlType::Int { .. } | SqlType::Bool => of(arg),
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } => of_column(arg.ty(columns)),
             SqlType::Year | SqlType::Bit { .. } => of_column(arg.ty(columns)),
+            SqlType::Unsigned(number) => of_column(number.plain()),
             _ => LONGEST,
         },
         Expr::Arithmetic { op, left, right, .. } => match op {
@@ -83,7 +92,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             ArithmeticOp::Mod => of(left).max(of(right)),
             ArithmeticOp::Div => LONGEST,
         },
-        Expr::Negate { arg, .. } => (of(arg) + arg.ty(columns).is_unsigned() as u32).min(LONGEST),
+        Expr::Negate { arg, .. } => (of(arg) + is_of_unsigned(arg, columns) as u32).min(LONGEST),
         Expr::Subquery(query) => match query.outputs[..] {
             [output] => of(&Expr::Column(output)),
             _ => LONGEST,
@@ -93,6 +102,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             results.filter(|result| !is_null(result)).map(of).max().unwrap_or(1)
         }
         Expr::Call { function, args, .. } => match function {
+            ScalarFunction::MomentNumber => args.first().map_or(LONGEST, |arg| of_column(arg.ty(columns))),
             ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least => {
                 args.iter().filter(|arg| !is_null(arg)).map(of).max().unwrap_or(1)
             }
@@ -100,6 +110,17 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             function => of_function(*function),
         },
         _ => LONGEST,
+    }
+}
+
+/// Returns true if an integer, or what has been made one, has no sign.
+fn is_of_unsigned(expr: &Expr, columns: &Columns) -> bool {
+    match expr {
+        Expr::Cast { arg, .. } => is_of_unsigned(arg, columns),
+        _ => {
+            let ty = expr.ty(columns);
+            ty.is_unsigned() || matches!(ty, SqlType::Bit { .. } | SqlType::Unsigned(_))
+        }
     }
 }
 

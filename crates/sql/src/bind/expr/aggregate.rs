@@ -14,7 +14,7 @@ use crate::{
         length,
     },
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, ScalarFunction, SortKey};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, ResultShape, ScalarFunction, SortKey};
 use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -145,6 +145,9 @@ impl Binder<'_> {
             None => {
                 let id = self.aggregate_column(function.to_string(), &call, decimals);
                 let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
+                if call.ty.is_temporal() || call.ty.is_text() && is_kept_text(&call) {
+                    self.columns.set_chosen(id);
+                }
                 aggregates.borrow_mut().calls.push((id, call));
                 if !is_joined {
                     self.aggregated_columns.insert(id);
@@ -173,10 +176,11 @@ impl Binder<'_> {
         };
         self.columns.set_length(id, length);
         let shape = self.extreme_shape(call, ty);
+        let shape = match (&call.function, &call.args[..]) {
+            (AggregateFunction::AnyValue, [arg]) => ResultShape { nullable: Some(self.nullable(arg)), ..shape },
+            _ => shape,
+        };
         self.columns.set_shape(id, shape);
-        if ty.is_temporal() || ty.is_text() && is_kept_text(call) {
-            self.columns.set_chosen(id);
-        }
         if ty == SqlType::Double && is_sum(call) {
             self.summed_doubles.insert(id);
         }
@@ -223,7 +227,7 @@ impl Binder<'_> {
             let ty = call.ty;
             return Ok((call, ty, None));
         }
-        items = self.aggregated(name, items);
+        items = self.aggregated(name, items, cx.in_window);
         let one = |b: &mut Self, function, arg, ty| {
             let args = vec![b.aggregated_value(items[0].clone(), arg, distinct).expr];
             AggregateCall { function, args, distinct, ty }
@@ -301,13 +305,15 @@ impl Binder<'_> {
         Ok(AggregateCall { function, args: vec![arg], distinct: false, ty })
     }
 
-    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored.
-    fn aggregated(&self, name: &str, items: Vec<Item>) -> Vec<Item> {
+    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored, unless they
+    /// have a window.
+    fn aggregated(&self, name: &str, items: Vec<Item>, in_window: bool) -> Vec<Item> {
         let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
         if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
             return items.into_iter().map(bytes_as_number).collect();
         }
-        let bare = name == "ANY_VALUE" || matches!(name, "MIN" | "MAX") && items.iter().all(is_number);
+        let is_extreme = matches!(name, "MIN" | "MAX") && !in_window;
+        let bare = name == "ANY_VALUE" || is_extreme && items.iter().all(is_number);
         if bare { items.into_iter().map(|item| self.bare(item)).collect() } else { items }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     bind::{
         binder::Binder,
         declared::as_operand,
-        scope::{Clause, Names, Scope},
+        scope::{Clause, Scope},
         select::{bare_name, find_alias},
     },
     typing::Item,
@@ -169,7 +169,7 @@ impl Binder<'_> {
         }
         match selected[i].ast {
             Some(ast) if item.expr.has_subquery() => {
-                let names = Names { outer: scope.parent, ..cx.names.clone() };
+                let names = cx.names.inside(scope.parent);
                 self.expression(ast, scope, &names, Clause::FieldList).map(Some)
             }
             _ => Ok(Some(as_operand(item.clone()))),

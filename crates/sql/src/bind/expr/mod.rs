@@ -109,6 +109,14 @@ impl Binder<'_> {
     }
 
     pub fn expr(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
+        let item = self.expr_by_form(expr, cx)?;
+        if cx.clause == Clause::FieldList {
+            self.note_part(expr, &item);
+        }
+        Ok(item)
+    }
+
+    fn expr_by_form(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         use ast::Expr as E;
         self.env.session.check_interrupt()?;
         match expr {

@@ -14,7 +14,8 @@ use crate::{
     typing::{Item, result},
 };
 use muster_algebra::{
-    ArithmeticOp, ColId, Expr, Frame, FrameBound, FrameUnits, SortKey, ValueBound, WindowCall, WindowFunction,
+    AggregateFunction, ArithmeticOp, ColId, Expr, Frame, FrameBound, FrameUnits, ResultShape, SortKey, ValueBound,
+    WindowCall, WindowFunction,
 };
 use muster_types::{ErrorCode, Result, SqlError, SqlType, sql_type::DECIMAL_MAX_PRECISION, temporal::FSP_MAX};
 use sqlparser::ast::{
@@ -149,14 +150,33 @@ impl Binder<'_> {
     /// A column for the results of a window function.
     fn window_column(&mut self, name: String, function: &WindowFunction, ty: SqlType, decimals: Option<u8>) -> ColId {
         use WindowFunction::*;
-        if let Aggregate(call) = function {
-            return self.aggregate_column(name, call, decimals);
+        let id = match function {
+            Aggregate(call) => self.aggregate_column(name, call, decimals),
+            _ => {
+                let nullable =
+                    !matches!(function, RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. });
+                let id = self.columns.add_computed(name, ty, nullable);
+                self.columns.set_decimals(id, decimals);
+                id
+            }
+        };
+        match function {
+            RowNumber | Rank | DenseRank | Ntile { .. } => self.columns.set_length(id, Some(AGGREGATE_LENGTH)),
+            _ => {}
         }
-        let nullable = !matches!(function, RowNumber | Rank | DenseRank | PercentRank | CumeDist | Ntile { .. });
-        let id = self.columns.add_computed(name, ty, nullable);
-        self.columns.set_decimals(id, decimals);
-        if matches!(function, RowNumber | Rank | DenseRank | Ntile { .. }) {
-            self.columns.set_length(id, Some(AGGREGATE_LENGTH));
+        let source = match function {
+            FirstValue(value) | LastValue(value) | NthValue { value, .. } => Some(value),
+            Shifted { value, .. } => Some(value),
+            Aggregate(call) if matches!(call.function, AggregateFunction::Min | AggregateFunction::Max) => {
+                call.args.first()
+            }
+            _ => None,
+        };
+        self.set_windowed(id, source);
+        if let Shifted { value, default: Some(default), .. } = function {
+            let nullable = Some(self.nullable(value) || self.nullable(default));
+            let shape = self.columns.shape(id);
+            self.columns.set_shape(id, ResultShape { nullable, ..shape });
         }
         id
     }

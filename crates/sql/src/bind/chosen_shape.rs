@@ -1,0 +1,213 @@
+//! What clients are told of values that are one of several, or that of another query: MySQL keeps the type of the columns
+//! they come from (`Item::aggregate_type`, `Type_holder`), where an expression of Muster has that of an operand.
+
+use super::binder::Binder;
+use crate::typing::{Item, length};
+use muster_algebra::{ColId, Expr, ResultShape, ScalarFunction, SubqueryKind};
+use muster_types::{BytesKind, NumberKind, SqlType, TextKind, Value};
+
+/// Most characters of a text in a temporary table that is no BLOB (MySQL: `CONVERT_IF_BIGGER_TO_BLOB`).
+const STORED_TEXT: u32 = 512;
+/// Characters of a computed double.
+const COMPUTED_DOUBLE: u32 = 23;
+
+impl Binder<'_> {
+    /// The shape of an expression that gives one of several values, or that of a subquery; nothing for others.
+    pub(super) fn chosen_shape(&self, item: &Item) -> ResultShape {
+        let sources = match &item.expr {
+            Expr::Cast { arg, .. } if matches!(**arg, Expr::Subquery(_)) => vec![&**arg],
+            expr => sources(expr),
+        };
+        let types: Vec<SqlType> = sources.iter().map(|source| self.declared(source)).collect();
+        let shape = self.shape_of_types(item.ty, &types);
+        let is_query = matches!(sources[..], [Expr::Subquery(_)]);
+        let long = || sources.iter().any(|source| self.is_long_column(source)).then(|| as_blob(item.ty)).flatten();
+        match types[..] {
+            // The text of an ENUM is a CHAR.
+            [SqlType::Enum(_) | SqlType::Set(_)] if is_query => ResultShape { ty: char_of(item.ty), ..shape },
+            _ => ResultShape { ty: shape.ty.or_else(long), ..shape },
+        }
+    }
+
+    /// The shape of a value of type `ty` that is one of values of these types.
+    pub(super) fn shape_of_types(&self, ty: SqlType, types: &[SqlType]) -> ResultShape {
+        let known: Vec<SqlType> = types.iter().copied().filter(|ty| *ty != SqlType::Null).collect();
+        let Some(first) = known.first() else { return ResultShape::default() };
+        if known.iter().all(|ty| *ty == SqlType::Year) {
+            return ResultShape { ty: Some(SqlType::Year), unsigned: true, length: Some(4), ..ResultShape::default() };
+        }
+        let is_unsigned = known.iter().all(|ty| matches!(ty, SqlType::Unsigned(_)));
+        match (first, ty.stored_type()) {
+            (SqlType::Unsigned(number), _) if known.len() == 1 && matches!(number.kind, NumberKind::Int(_)) => {
+                let plain = number.plain();
+                let length = Some(length::of_column(plain));
+                ResultShape { ty: Some(plain), length, ..ResultShape::default() }
+            }
+            (_, SqlType::Decimal { precision, scale }) if is_unsigned => {
+                let length = Some(u32::from(precision) + u32::from(scale > 0));
+                ResultShape { unsigned: true, length, ..ResultShape::default() }
+            }
+            (_, SqlType::Double | SqlType::Float) => ResultShape { unsigned: is_unsigned, ..ResultShape::default() },
+            _ => ResultShape::default(),
+        }
+    }
+
+    /// The type of the column that an expression is the operand of, or of its values.
+    fn declared(&self, expr: &Expr) -> SqlType {
+        match expr {
+            Expr::Cast { arg, ty } => {
+                let inner = self.declared(arg);
+                if inner.operand_type() == *ty || inner == SqlType::Year { inner } else { *ty }
+            }
+            Expr::Subquery(query) if query.kind == SubqueryKind::Scalar => match query.outputs[..] {
+                [output] => self.columns.ty(output),
+                _ => self.type_of(expr),
+            },
+            expr => self.type_of(expr),
+        }
+    }
+
+    /// Returns true for a TEXT or BLOB column of a table.
+    fn is_long_column(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Column(id) => self.columns.get(*id).origin.is_some() && self.columns.ty(*id).is_long(),
+            Expr::Cast { arg, .. } => self.is_long_column(arg),
+            Expr::Subquery(query) => query.outputs.iter().any(|id| self.is_long_column(&Expr::Column(*id))),
+            _ => false,
+        }
+    }
+
+    /// The type of the smallest or largest of a column's texts, or of any of them, if that is a TEXT or BLOB.
+    pub(super) fn long_type(&self, arg: &Expr, ty: SqlType) -> Option<SqlType> {
+        self.is_long_column(arg).then(|| as_blob(ty)).flatten()
+    }
+
+    /// Characters of a double that is one of several values, or that of a subquery.
+    pub(super) fn double_of(&self, expr: &Expr) -> Option<u32> {
+        if !matches!(self.type_of(expr).stored_type(), SqlType::Double | SqlType::Float) {
+            return None;
+        }
+        let sources = match expr {
+            Expr::Call { function: ScalarFunction::Greatest | ScalarFunction::Least, args, .. } => {
+                args.iter().collect()
+            }
+            Expr::Subquery(_) => vec![expr],
+            Expr::Column(id) if self.columns.get(*id).origin.is_some() => vec![expr],
+            expr => sources(expr),
+        };
+        sources.into_iter().map(|expr| self.number_length(expr)).max()
+    }
+
+    /// Characters of a number that becomes a double.
+    pub(super) fn number_length(&self, expr: &Expr) -> u32 {
+        match expr {
+            Expr::Literal { value: Value::Null, .. } => 0,
+            Expr::Column(id) => self.column_number_length(*id),
+            Expr::Subquery(query) => match query.outputs[..] {
+                [output] => self.column_number_length(output),
+                _ => COMPUTED_DOUBLE,
+            },
+            Expr::Cast { arg, .. } if self.type_of(arg).stored_type().is_numeric() => self.number_length(arg),
+            _ => length::of_integer(expr, &self.columns).unwrap_or(COMPUTED_DOUBLE),
+        }
+    }
+
+    fn column_number_length(&self, id: ColId) -> u32 {
+        let (ty, shape) = (self.columns.ty(id), self.columns.shape(id));
+        let is_stored = self.columns.get(id).origin.is_some();
+        match ty.stored_type() {
+            SqlType::Null => 0,
+            // M of DOUBLE(M,D) is the length of a column.
+            SqlType::Float | SqlType::Double if is_stored => {
+                self.columns.length(id).unwrap_or_else(|| crate::typing::display_length(ty.stored_type()))
+            }
+            SqlType::Double => shape.length.unwrap_or(COMPUTED_DOUBLE),
+            SqlType::Int { .. } | SqlType::Bool => {
+                length::of_integer(&Expr::Column(id), &self.columns).unwrap_or(COMPUTED_DOUBLE)
+            }
+            ty => shape.length.unwrap_or_else(|| crate::typing::display_length(ty)),
+        }
+    }
+
+    /// The type of a text or byte string in the temporary table that window functions fill.
+    pub(super) fn windowed_string(ty: SqlType) -> Option<SqlType> {
+        match ty {
+            SqlType::Text { length, collation, .. } => {
+                let kind = if length > STORED_TEXT { TextKind::Text } else { TextKind::VarChar };
+                Some(SqlType::Text { kind, length, collation })
+            }
+            SqlType::Bytes { length, .. } => {
+                let kind = if length > STORED_TEXT { BytesKind::Blob } else { BytesKind::VarBinary };
+                Some(SqlType::Bytes { kind, length })
+            }
+            _ => None,
+        }
+    }
+
+    /// The shape of a text or byte string in the temporary table of a UNION.
+    pub(super) fn union_string(&self, ty: SqlType, inputs: &[ColId]) -> ResultShape {
+        let types: Vec<SqlType> =
+            inputs.iter().map(|id| self.columns.ty(*id)).filter(|ty| *ty != SqlType::Null).collect();
+        match (ty, types.first()) {
+            (_, Some(first @ (SqlType::Enum(_) | SqlType::Set(_)))) if types.iter().all(|ty| ty == first) => {
+                ResultShape { ty: Some(*first), ..ResultShape::default() }
+            }
+            (SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, collation }, _)
+                if length > STORED_TEXT =>
+            {
+                let ty = Some(SqlType::Text { kind: TextKind::Text, length, collation });
+                ResultShape { ty, ..ResultShape::default() }
+            }
+            (SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }, _) => {
+                let characters = |id: &ColId| match self.columns.ty(*id) {
+                    SqlType::Unsigned(number) if matches!(number.kind, NumberKind::Int(_)) => {
+                        length::of_column(number.plain())
+                    }
+                    SqlType::Int { .. } | SqlType::Bool => {
+                        length::of_integer(&Expr::Column(*id), &self.columns).unwrap_or(0)
+                    }
+                    ty => crate::typing::display_length(ty),
+                };
+                let has_number = types.iter().any(|ty| !ty.is_text() && !ty.is_temporal());
+                let length = inputs.iter().map(characters).max().filter(|_| has_number);
+                ResultShape { length, ..ResultShape::default() }
+            }
+            (SqlType::Bytes { kind: BytesKind::VarBinary, length }, _) if types.iter().any(|ty| ty.is_long()) => {
+                ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::Blob, length }), ..ResultShape::default() }
+            }
+            _ => ResultShape::default(),
+        }
+    }
+}
+
+/// The values of which an expression gives one.
+fn sources(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Case { branches, otherwise, .. } => {
+            branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).collect()
+        }
+        Expr::Call { function: ScalarFunction::Coalesce, args, .. } => args.iter().collect(),
+        Expr::Subquery(_) => vec![expr],
+        _ => Vec::new(),
+    }
+}
+
+/// A long text or byte string as what MySQL calls all columns of such types.
+fn as_blob(ty: SqlType) -> Option<SqlType> {
+    match ty {
+        SqlType::Text { kind: TextKind::MediumText | TextKind::LongText, length, collation } => {
+            Some(SqlType::Text { kind: TextKind::Text, length, collation })
+        }
+        SqlType::Bytes { kind: BytesKind::MediumBlob | BytesKind::LongBlob, length } => {
+            Some(SqlType::Bytes { kind: BytesKind::Blob, length })
+        }
+        _ => None,
+    }
+}
+
+fn char_of(ty: SqlType) -> Option<SqlType> {
+    match ty {
+        SqlType::Text { length, collation, .. } => Some(SqlType::Text { kind: TextKind::Char, length, collation }),
+        _ => None,
+    }
+}
