@@ -36,8 +36,8 @@ pub struct ColumnMeta {
 /// What MySQL tells clients of a computed column where the type of its values does not say it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultShape {
-    /// The type in place of the column's. Both are texts or byte strings, or integers, or the column has nothing but NULL,
-    /// or it is a number that is declared as a YEAR, or the text of an ENUM or SET.
+    /// The type in place of the column's. Both are texts or byte strings, or integers, or the column has nothing but
+    /// NULL, or it is a number that is declared as a YEAR, or the text of an ENUM or SET.
     pub ty: Option<SqlType>,
     /// Characters of the longest value, bytes of a byte string.
     pub length: Option<u32>,

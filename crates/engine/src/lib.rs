@@ -72,7 +72,7 @@ pub use muster_storage::{
     FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, array_of, arrow_type, io, value_at,
 };
 pub use muster_types as types;
-pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
+pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet, ToldColumn};
 pub use processes::ProcessInfo;
 pub use session::{Session, SessionOptions, ShortAnswer, ShortStatement};
 pub use threads::STACK_BYTES;

@@ -37,6 +37,21 @@ pub struct ColumnInfo {
     pub filled_by_clock: bool,
     /// True for one that the clock fills when a row is updated.
     pub on_update_now: bool,
+    /// What clients are told in place of what follows from the type.
+    pub told: Option<ToldColumn>,
+}
+
+/// A column's definition in the protocol, beside its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToldColumn {
+    /// The number of the type, whose values look as those of the column's own type.
+    pub column_type: u8,
+    /// Bytes of the longest value in utf8mb4; `None`: as many as the column's own type has.
+    pub length: Option<u32>,
+    pub decimals: u8,
+    pub flags: u16,
+    /// 63 for byte strings, numbers and moments.
+    pub charset: u16,
 }
 
 impl ColumnInfo {

@@ -32,6 +32,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         auto_increment: false,
         filled_by_clock: false,
         on_update_now: false,
+        told: None,
     }
 }
 

@@ -67,6 +67,7 @@ pub fn plan(
         aggregated: false,
         first_table_again: false,
         warnings: Vec::new(),
+        notes: Vec::new(),
         hints: surroundings.hints.clone(),
     };
     query::optimize(context, bound, tables.clone())

@@ -2,14 +2,15 @@
 
 use super::state::SessionState;
 use crate::{
-    Outcome, Prepared,
+    ColumnInfo, Outcome, Prepared,
     command_counters::Command,
     statement::{BindEnvironment, Done, StatementContext, StatementTables, query},
     threads,
     variables::Variables,
+    virtual_tables::show,
 };
 use muster_sql::{
-    Parameters, PrepareSource, Statement,
+    Parameters, PrepareSource, Show, Statement,
     bind::{bind_delete, bind_insert, bind_update},
 };
 use muster_types::{ErrorCode, Result, SqlError, Value};
@@ -45,12 +46,23 @@ impl PreparedStatement {
         let statement = muster_sql::parse_under(text, under.variables.settings().modes)?;
         if matches!(
             statement,
-            Statement::Prepare { .. } | Statement::ExecutePrepared { .. } | Statement::Deallocate { .. }
+            Statement::Prepare { .. }
+                | Statement::ExecutePrepared { .. }
+                | Statement::Deallocate { .. }
+                | Statement::Show(Show::Warnings { .. } | Show::Errors { .. })
         ) {
             return Err(not_preparable());
         }
         let parameters = muster_sql::count_parameters(&statement);
         Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters, under })
+    }
+}
+
+/// The columns of a result whose rows nobody wants.
+fn columns_of(outcome: Outcome) -> Vec<ColumnInfo> {
+    match outcome {
+        Outcome::Rows(result) => result.columns,
+        _ => Vec::new(),
     }
 }
 
@@ -140,6 +152,10 @@ impl SessionState {
                 let (bound, tables) = query::bind_result(&context, query, Parameters::Unknown)?;
                 query::column_infos(&bound.outputs, &bound.columns, &tables)
             }
+            Statement::Show(listed) => columns_of(show::show(&self.listing_context(), listed)?),
+            Statement::Describe { table, pattern } => {
+                columns_of(show::describe(&self.listing_context(), table, pattern.as_deref())?)
+            }
             _ => {
                 self.check_names(&prepared.statement)?;
                 Vec::new()
@@ -150,6 +166,11 @@ impl SessionState {
         let parameters = prepared.parameters;
         self.prepared.by_id.insert(id, prepared);
         Ok(Prepared { id, parameters, columns })
+    }
+
+    /// What a listing is made with for the names of its columns.
+    fn listing_context(&self) -> Arc<StatementContext> {
+        self.context(self.process.killed.child_token(), self.variables.clone())
     }
 
     /// Looks up the names of a statement that is prepared, of whose parameters nothing is known. Errors: those of

@@ -125,6 +125,9 @@ fn optimize_without(
     for warning in bound.warnings {
         context.warn(warning.code, warning.message);
     }
+    for note in bound.notes {
+        context.note(note.code, note.message);
+    }
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
     options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };

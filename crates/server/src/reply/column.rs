@@ -1,7 +1,7 @@
 //! Column definitions: a column's MySQL type, length, character set and flags.
 
 use super::ResultCharset;
-use muster_engine::ColumnInfo;
+use muster_engine::{ColumnInfo, ToldColumn};
 use muster_protocol::put_length_bytes;
 use muster_types::{BytesKind, Collation, IntWidth, NumberKind, SqlType, TextKind, charset::Charset};
 use mysql_common::constants::{ColumnFlags, ColumnType};
@@ -14,6 +14,8 @@ const FIXED_BYTES: u8 = 12;
 const COMPUTED_DOUBLE_LENGTH: u32 = 23;
 /// Characters of a computed double beside its digits behind the point.
 const DOUBLE_DIGITS: u32 = 17;
+/// Bytes of the longest character of utf8mb4.
+const UTF8MB4_BYTES: u32 = 4;
 /// "Not fixed" in the decimals field of floating-point numbers.
 const FLOATING_DECIMALS: u8 = 31;
 
@@ -25,7 +27,6 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty.stored_type(), column.decimals) {
         shape.decimals = decimals;
     }
-    let is_table_column = !column.computed && !told.stored;
     if told.stored {
         match ty {
             SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
@@ -67,12 +68,22 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
         let declared = column.display_width.map(u32::from).or(column.length.filter(|_| is_float));
         shape.length = declared.unwrap_or(shape.length);
     }
-    if told.in_client_charset && ty.is_temporal() {
+    if told.in_client_charset && ty.is_temporal() && shape.collation == BINARY_COLLATION {
         let (number, max_bytes) = charset.metadata(Collation::DEFAULT);
         shape.collation = number;
         shape.length *= max_bytes;
     }
-    let mut flags = shape.flags;
+    let flags = flags(column, shape.flags);
+    let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
+    let shape = column.told.and_then(|told| told_shape(told, &shape, charset)).unwrap_or(Shape { flags, ..shape });
+    encode(names.map(|n| charset.name(n)), &shape)
+}
+
+/// The flags of a column, of which its type gives `of_type`.
+fn flags(column: &ColumnInfo, of_type: ColumnFlags) -> ColumnFlags {
+    let told = &column.shape;
+    let is_table_column = !column.computed && !told.stored;
+    let mut flags = of_type;
     // Numbers that are computed count as byte strings, those of a table do not.
     if column.ty.stored_type().is_numeric() {
         flags.set(ColumnFlags::BINARY_FLAG, column.computed && !told.stored);
@@ -94,8 +105,22 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
         flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
         flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
     }
-    let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
-    encode(names.map(|n| charset.name(n)), &Shape { flags, ..shape })
+    flags
+}
+
+/// The shape that a column of SHOW is told to have.
+fn told_shape(told: ToldColumn, own: &Shape, charset: ResultCharset) -> Option<Shape> {
+    let (number, max_bytes) = charset.metadata(Collation::DEFAULT);
+    let is_text = told.charset != BINARY_COLLATION;
+    let is_converted = is_text && max_bytes != UTF8MB4_BYTES;
+    let length = told.length.map(|bytes| if is_converted { bytes / UTF8MB4_BYTES * max_bytes } else { bytes });
+    Some(Shape {
+        column_type: ColumnType::try_from(told.column_type).ok()?,
+        length: length.unwrap_or(own.length),
+        decimals: told.decimals,
+        collation: if is_text { number } else { BINARY_COLLATION },
+        flags: ColumnFlags::from_bits_truncate(told.flags),
+    })
 }
 
 /// Characters of a computed double of so many digits behind the point; `None`: as many as it takes.

@@ -43,6 +43,8 @@ pub(crate) struct Binder<'a> {
     /// See [`super::Bound::first_table_again`].
     pub first_table_again: bool,
     pub warnings: Vec<SqlError>,
+    /// What is told as a note.
+    pub notes: Vec<SqlError>,
     pub blocks: Vec<Block>,
     /// Position of the query block that is being bound.
     pub block: Option<usize>,
@@ -160,6 +162,7 @@ impl<'a> Binder<'a> {
             aggregated: false,
             first_table_again: false,
             warnings: Vec::new(),
+            notes: Vec::new(),
             blocks: Vec::new(),
             block: None,
             expressions: Expressions::default(),

@@ -1,5 +1,5 @@
-//! What clients are told of values that are one of several, or that of another query: MySQL keeps the type of the columns
-//! they come from (`Item::aggregate_type`, `Type_holder`), where an expression of Muster has that of an operand.
+//! What clients are told of values that are one of several, or that of another query: MySQL keeps the type of the
+//! columns they come from (`Item::aggregate_type`, `Type_holder`), where an expression of Muster has that of an operand.
 
 use super::binder::Binder;
 use crate::typing::{Item, length};
@@ -8,15 +8,17 @@ use muster_types::{BytesKind, NumberKind, SqlType, TextKind, Value};
 
 /// Most characters of a text in a temporary table that is no BLOB (MySQL: `CONVERT_IF_BIGGER_TO_BLOB`).
 const STORED_TEXT: u32 = 512;
+/// Floating-point numbers below this one have all digits of an integer.
+const WHOLE_DOUBLE: f64 = 1e15;
 /// Characters of a computed double.
 const COMPUTED_DOUBLE: u32 = 23;
 
 impl Binder<'_> {
     /// The shape of an expression that gives one of several values, or that of a subquery; nothing for others.
     pub(super) fn chosen_shape(&self, item: &Item) -> ResultShape {
-        let sources = match &item.expr {
-            Expr::Cast { arg, .. } if matches!(**arg, Expr::Subquery(_)) => vec![&**arg],
-            expr => sources(expr),
+        let sources = match without_casts(&item.expr) {
+            query @ Expr::Subquery(_) => vec![query],
+            _ => sources(&item.expr),
         };
         let types: Vec<SqlType> = sources.iter().map(|source| self.declared(source)).collect();
         let shape = self.shape_of_types(item.ty, &types);
@@ -52,9 +54,10 @@ impl Binder<'_> {
         }
     }
 
-    /// The type of the column that an expression is the operand of, or of its values.
-    fn declared(&self, expr: &Expr) -> SqlType {
+    /// The type of the column that an expression is the operand of, or of its values; that of a NULL is `Null`.
+    pub(super) fn declared(&self, expr: &Expr) -> SqlType {
         match expr {
+            Expr::Literal { value: Value::Null, .. } => SqlType::Null,
             Expr::Cast { arg, ty } => {
                 let inner = self.declared(arg);
                 if inner.operand_type() == *ty || inner == SqlType::Year { inner } else { *ty }
@@ -108,6 +111,10 @@ impl Binder<'_> {
                 _ => COMPUTED_DOUBLE,
             },
             Expr::Cast { arg, .. } if self.type_of(arg).stored_type().is_numeric() => self.number_length(arg),
+            // An integer that has become a floating-point number.
+            Expr::Literal { value: Value::Double(x), .. } if x.fract() == 0.0 && x.abs() < WHOLE_DOUBLE => {
+                (x.abs() as u64).max(1).ilog10() + 2
+            }
             _ => length::of_integer(expr, &self.columns).unwrap_or(COMPUTED_DOUBLE),
         }
     }
@@ -150,7 +157,10 @@ impl Binder<'_> {
             inputs.iter().map(|id| self.columns.ty(*id)).filter(|ty| *ty != SqlType::Null).collect();
         match (ty, types.first()) {
             (_, Some(first @ (SqlType::Enum(_) | SqlType::Set(_)))) if types.iter().all(|ty| ty == first) => {
-                ResultShape { ty: Some(*first), ..ResultShape::default() }
+                // Beside nothing but NULL it stays what it is.
+                let is_alone = types.len() < inputs.len();
+                let ty = if is_alone { *first } else { first.operand_type() };
+                ResultShape { ty: Some(ty), ..ResultShape::default() }
             }
             (SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, collation }, _)
                 if length > STORED_TEXT =>
@@ -177,6 +187,13 @@ impl Binder<'_> {
             }
             _ => ResultShape::default(),
         }
+    }
+}
+
+fn without_casts(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast { arg, .. } => without_casts(arg),
+        expr => expr,
     }
 }
 

@@ -10,6 +10,8 @@
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
+//!   result_shape   what clients are told of a column: lengths and temporary tables
+//!   chosen_shape   .. of one of several values      written_null  .. whether it can be NULL
 //!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   sort_length  max_sort_length
@@ -230,6 +232,8 @@ pub struct Bound {
     pub first_table_again: bool,
     /// Number and wording.
     pub warnings: Vec<SqlError>,
+    /// What is told as a note.
+    pub notes: Vec<SqlError>,
     pub hints: Hints,
 }
 
@@ -290,6 +294,7 @@ impl Binder<'_> {
             aggregated: self.aggregated,
             first_table_again: self.first_table_again,
             warnings: self.warnings,
+            notes: self.notes,
             hints,
         }
     }

@@ -193,6 +193,7 @@ impl Binder<'_> {
                         && !self.is_given(&s, source)
                     {
                         self.columns_origin(id, source);
+                        self.columns.set_length(id, self.columns.length(source));
                     }
                     id
                 }

@@ -1,5 +1,6 @@
 //! What clients are told of a select item where the type of its values does not say it (MySQL: `Item::max_length`,
-//! `decimals`): the lengths of literals, variables and what the session answers, and what temporary tables make of types.
+//! `decimals`): the lengths of literals, variables and what the session answers, and what temporary tables make of
+//! types.
 
 use super::{binder::Binder, expr::plain_args, select::column_name};
 use crate::{
@@ -54,10 +55,8 @@ impl Binder<'_> {
         match written {
             E::Nested(inner) => self.own_shape(inner, item),
             E::Value(value) => literal(&value.value, item),
-            E::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
-                E::Value(value) if matches!(item.ty, SqlType::Decimal { .. }) => literal(&value.value, item),
-                _ => ResultShape::default(),
-            },
+            E::UnaryOp { op: UnaryOperator::Minus, expr } => self.negated(expr, item),
+            E::BinaryOp { op: BinaryOperator::Assignment, right, .. } => self.assigned(right, item),
             E::Identifier(name) => self.variable(&[name], item),
             E::CompoundIdentifier(names) => self.variable(&names.iter().collect::<Vec<_>>(), item),
             E::Cast { data_type, .. } | E::Convert { data_type: Some(data_type), .. } if is_year(data_type) => {
@@ -113,6 +112,12 @@ impl Binder<'_> {
             "GET_LOCK" | "RELEASE_LOCK" | "IS_FREE_LOCK" | "BENCHMARK" => of_length(1),
             "REGEXP_REPLACE" | "UNCOMPRESS" => of_length(MEDIUM),
             "IF" | "IFNULL" | "COALESCE" | "NULLIF" | "ANY_VALUE" => self.one_of(name, item),
+            "CONCAT" | "CONCAT_WS" => match item.ty {
+                SqlType::Text { length, .. } | SqlType::Bytes { length, .. } if length >= MEDIUM - 1 => {
+                    of_length(MEDIUM)
+                }
+                _ => ResultShape::default(),
+            },
             "MOD" => args.first().map_or_else(ResultShape::default, |left| self.remainder(left, item)),
             "ABS" => match args.first().and_then(|arg| self.part_length(arg)) {
                 Some(length) if item.ty.is_integer() => of_length(length),
@@ -179,11 +184,11 @@ impl Binder<'_> {
             SqlType::Text { length, .. } => Some(length),
             _ => None,
         };
-        if text(dividend).is_none() && text(divisor).is_none() {
+        if text(dividend).is_none() && text(divisor).is_none() && !dividend.is_bytes() {
             return None;
         }
         let whole = match (text(dividend), dividend) {
-            (Some(length), _) => length,
+            (Some(length), _) | (None, SqlType::Bytes { length, .. }) => length,
             (None, SqlType::Int { .. } | SqlType::Bool) => {
                 self.part_length(left)?.saturating_sub(!dividend.is_unsigned() as u32).max(1)
             }
@@ -201,6 +206,24 @@ impl Binder<'_> {
         Some((whole + fraction).min(INTEGER) + !item.ty.is_unsigned() as u32)
     }
 
+    /// The shape of the negative of an operand.
+    fn negated(&self, operand: &ast::Expr, item: &Item) -> ResultShape {
+        match (operand, self.part_length(operand)) {
+            (ast::Expr::Value(value), _) if matches!(item.ty, SqlType::Decimal { .. }) => literal(&value.value, item),
+            (_, Some(length)) if item.ty.is_integer() => of_length(length + self.is_part_unsigned(operand) as u32),
+            _ => ResultShape::default(),
+        }
+    }
+
+    /// The shape of what is assigned to a variable.
+    fn assigned(&self, value: &ast::Expr, item: &Item) -> ResultShape {
+        let ty = if item.ty.is_unsigned() { SqlType::BIGINT_UNSIGNED } else { SqlType::BIGINT };
+        match self.part_length(value) {
+            Some(length) if item.ty.is_integer() => ResultShape { ty: Some(ty), ..of_length(length) },
+            _ => ResultShape::default(),
+        }
+    }
+
     /// The shape of a remainder, which is declared as UNSIGNED if `left` is.
     fn remainder(&self, left: &ast::Expr, item: &Item) -> ResultShape {
         let is_fraction = matches!(item.ty, SqlType::Decimal { .. } | SqlType::Double);
@@ -209,10 +232,7 @@ impl Binder<'_> {
 
     /// The type of the column that an item is, be it as an operand.
     fn declared_or_own(&self, item: &Item) -> SqlType {
-        let of = |expr: &Expr| match expr {
-            Expr::Cast { arg, ty } if self.type_of(arg).operand_type() == *ty => self.type_of(arg),
-            expr => self.type_of(expr),
-        };
+        let of = |expr: &Expr| self.declared(expr);
         match &item.expr {
             Expr::Case { branches, otherwise, .. } => {
                 let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
@@ -388,7 +408,7 @@ impl Binder<'_> {
             _ => self.stored_type(id, ty).or_else(|| Binder::windowed_string(ty)),
         };
         let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
-        let shape = source.map_or_else(ResultShape::default, |source| {
+        let shape = source.filter(|_| !is_float).map_or_else(ResultShape::default, |source| {
             let item = Item::new(source.clone(), self.type_of(source));
             let shape = self.shape_of_types(ty, &[self.declared_or_own(&item)]);
             ResultShape { ty: None, length: shape.length.filter(|_| !ty.is_integer()), ..shape }
@@ -501,8 +521,9 @@ fn moved(item: &Item) -> ResultShape {
 /// Characters of REPLACE: MySQL takes each character of the text for one that is replaced.
 fn replaced(item: &Item, binder: &Binder) -> Option<u32> {
     let Expr::Call { function: ScalarFunction::Replace, args, .. } = &item.expr else { return None };
-    let length = |arg: &Expr| match binder.type_of(arg) {
-        SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => Some(length),
+    let length = |arg: &Expr| match (arg, binder.type_of(arg)) {
+        (Expr::Literal { value: Value::Text(text), .. }, _) => u32::try_from(text.chars().count()).ok(),
+        (_, SqlType::Text { length, .. } | SqlType::Bytes { length, .. }) => Some(length),
         _ => None,
     };
     let (text, to) = (length(args.first()?)?, length(args.get(2)?)?);

@@ -4,7 +4,7 @@ use super::{
     binder::{Binder, BoundQuery, Output},
     declared::as_operand,
     expr::ExprContext,
-    scope::{Clause, Names, Offered, Scope},
+    scope::{Clause, Offered, Scope},
 };
 use crate::typing::{Item, collation, comparison};
 use muster_algebra::{BlockPlace, ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind, lateral_outputs};

@@ -336,7 +336,8 @@ impl Binder<'_> {
             }
             bound.rel = Rel::Project { input: Box::new(bound.rel), exprs };
         }
-        let stored = !is_merged(&bound.rel);
+        // A query without tables is not merged in MySQL.
+        let stored = !is_merged(&bound.rel) || !has_table(&bound.rel);
         let is_apart = stored || self.is_kept_apart(alias);
         let joined = derived(bound, alias, given)?;
         if is_apart {
@@ -347,6 +348,10 @@ impl Binder<'_> {
         self.note_table(alias, None, &joined);
         Ok(joined)
     }
+}
+
+fn has_table(rel: &Rel) -> bool {
+    matches!(rel, Rel::Get { .. } | Rel::Working { .. }) || rel.inputs().into_iter().any(has_table)
 }
 
 /// A query under a name. `given`: names of its columns, if they were written. Errors: 1353 for another number of them,

@@ -1,5 +1,6 @@
-//! Which select items MySQL declares as nullable (`Item::m_nullable`). It follows from how they are written: most functions
-//! of texts and dates count as nullable whatever they are given, an operator or another function if an operand does.
+//! Which select items MySQL declares as nullable (`Item::m_nullable`). It follows from how they are written: most
+//! functions of texts and dates count as nullable whatever they are given, an operator or another function if an operand
+//! does.
 //!
 //! While a select list is bound, [`Binder::note_part`] keeps of each part what its name does not tell: whether a column
 //! can be NULL, and the type. Afterwards [`Binder::is_written_nullable`] goes through the item.
@@ -217,7 +218,8 @@ impl Binder<'_> {
             },
             expr => self.nullable(expr),
         };
-        let unsigned = item.ty.is_unsigned() || matches!(self.declared_type(item), Some(SqlType::Unsigned(_)));
+        let is_unsigned = |ty| matches!(ty, SqlType::Unsigned(_) | SqlType::Bit { .. } | SqlType::Year);
+        let unsigned = item.ty.is_unsigned() || self.declared_type(item).is_some_and(is_unsigned);
         let length = match written {
             ast::Expr::Cast { .. } if item.ty.is_integer() => Some(CAST_LENGTH),
             _ => length::of_integer(&item.expr, &self.columns),
@@ -320,8 +322,7 @@ impl Binder<'_> {
             ("LAG" | "LEAD", _) => true,
             // A text of another character set may not fit.
             ("REGEXP_REPLACE", args) => {
-                let types = || args.iter().filter_map(|arg| self.parts.0.get(&std::ptr::from_ref(*arg)));
-                let is_text = types().any(|part| part.ty.is_text()) && !types().any(|part| part.ty.is_bytes());
+                let is_text = args.first().and_then(|arg| self.part_type(arg)).is_some_and(|ty| ty.is_text());
                 is_text || args.iter().any(of)
             }
             (name, _) if name.starts_with("JSON") => self.is_part_nullable(written),

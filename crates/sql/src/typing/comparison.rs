@@ -98,6 +98,8 @@ pub(crate) struct StoredConstant {
     pub value: Option<Value>,
     /// Warning 1292: nothing is stored, or less than the constant has.
     pub warns: bool,
+    /// It is a note: a date has lost its time of day, or a time its date.
+    pub is_note: bool,
 }
 
 /// The value that a column of dates (`value` is a number) or of times would store. Dates that the calendar does not
@@ -110,7 +112,7 @@ pub(crate) fn stored_constant(value: &Value, ty: SqlType, modes: DateModes) -> S
     }
 }
 
-const REFUSED: StoredConstant = StoredConstant { value: None, warns: true };
+const REFUSED: StoredConstant = StoredConstant { value: None, warns: true, is_note: false };
 
 fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
     let Some(of) = cast::moment(value, modes).filter(|of| modes.keep(&of.moment)) else { return REFUSED };
@@ -121,10 +123,12 @@ fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
     };
     match (ty, of.moment.date(), of.moment.datetime()) {
         (SqlType::Date, Some(date), _) => {
-            StoredConstant { value: Some(Value::Date(date)), warns: of.moment.clock != 0 || has_fraction }
+            let warns = of.moment.clock != 0 || has_fraction;
+            StoredConstant { value: Some(Value::Date(date)), warns, is_note: !has_fraction }
         }
         (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _, Some(t)) if of.has_clock || !has_fraction => {
-            StoredConstant { value: Some(Value::DateTime(temporal::round_datetime(t, fsp))), warns: false }
+            let value = Some(Value::DateTime(temporal::round_datetime(t, fsp)));
+            StoredConstant { value, warns: false, is_note: false }
         }
         _ => REFUSED,
     }
@@ -132,7 +136,7 @@ fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
 
 fn stored_time(value: &Value, fsp: u8, modes: DateModes) -> StoredConstant {
     let stored = |t: i64, warns: bool| match temporal::round_fraction(t, fsp) {
-        t if t.abs() <= TIME_MAX_MICROS => StoredConstant { value: Some(Value::Time(t)), warns },
+        t if t.abs() <= TIME_MAX_MICROS => StoredConstant { value: Some(Value::Time(t)), warns, is_note: true },
         _ => REFUSED,
     };
     let text = match value {
@@ -153,7 +157,7 @@ fn stored_time(value: &Value, fsp: u8, modes: DateModes) -> StoredConstant {
         }
     };
     match modes.read_time(text) {
-        None if text.is_empty() => StoredConstant { value: None, warns: false },
+        None if text.is_empty() => StoredConstant { value: None, warns: false, is_note: false },
         Some(read) if !read.is_cut && !read.is_clamped => stored(read.micros, read.is_datetime()),
         _ => REFUSED,
     }

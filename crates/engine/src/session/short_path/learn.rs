@@ -104,7 +104,11 @@ impl SessionState {
         let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
         let bound = muster_sql::bind_result(query, &environment.with(tables, Parameters::Types(&types)))?;
-        if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
+        if environment.is_of_the_moment()
+            || !bound.warnings.is_empty()
+            || !bound.notes.is_empty()
+            || bound.hints != Hints::default()
+        {
             return Ok(Known::General(None));
         }
         let list = self.short_path.list.as_ref().map(|list| list.index);

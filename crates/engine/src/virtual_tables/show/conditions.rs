@@ -1,12 +1,15 @@
 //! SHOW WARNINGS and SHOW ERRORS.
 
 use crate::{
-    Outcome,
+    ColumnInfo, Outcome,
     rows::{self, text_column},
     statement::Level,
 };
 use muster_exec::Warning;
 use muster_types::{IntWidth, Result, SqlType, Value};
+
+/// Characters of the number of an error.
+const CODE_LENGTH: u32 = 5;
 
 /// The conditions of the statement before, or their number.
 pub fn conditions(
@@ -23,10 +26,11 @@ pub fn conditions(
         let columns = vec![rows::column(name, unsigned(IntWidth::Big), false)];
         return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
     }
+    let not_null = |column: ColumnInfo| ColumnInfo { nullable: false, ..column };
     let columns = vec![
-        text_column("Level", 7),
-        rows::column("Code", unsigned(IntWidth::Int), false),
-        text_column("Message", 512),
+        not_null(text_column("Level", 7)),
+        ColumnInfo { length: Some(CODE_LENGTH), ..rows::column("Code", unsigned(IntWidth::Int), false) },
+        not_null(text_column("Message", 512)),
     ];
     let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let shown: Vec<Vec<Value>> = wanted

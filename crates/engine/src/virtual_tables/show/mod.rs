@@ -5,6 +5,7 @@
 //!   engine_status   SHOW ENGINE INNODB STATUS                   engine_status.rs
 //!   engine_transactions   its parts about deadlocks and transactions   engine_transactions.rs
 //!   conditions      SHOW WARNINGS, SHOW ERRORS                  conditions.rs
+//!   told            what clients are told of the columns        told.rs
 //!   filter          LIKE and WHERE                              mod.rs
 //! ```
 
@@ -12,6 +13,7 @@ mod conditions;
 mod engine_status;
 mod engine_transactions;
 mod tables;
+mod told;
 
 pub use conditions::conditions;
 pub use engine_transactions::latest_deadlock;
@@ -34,7 +36,7 @@ pub struct Listing {
 /// SHOW of everything but the warnings, which are those of the statement before.
 pub fn show(context: &Arc<StatementContext>, show: &Show) -> Result<Outcome> {
     let (listing, filter) = tables::listing(context, show)?;
-    filtered(context, listing, filter)
+    Ok(told::described(filtered(context, listing, filter)?, told::words_of(show)))
 }
 
 /// `DESCRIBE table [column or pattern]`.
@@ -42,7 +44,7 @@ pub fn describe(context: &Arc<StatementContext>, table: &TableName, pattern: Opt
     let (database, name) = context.qualify(table)?;
     let listing = tables::columns(context, &database, &name, false)?;
     let filter = pattern.map(|p| ShowFilter::Like(p.to_owned()));
-    filtered(context, listing, filter.as_ref())
+    Ok(told::described(filtered(context, listing, filter.as_ref())?, Some("COLUMNS")))
 }
 
 fn filtered(context: &Arc<StatementContext>, listing: Listing, filter: Option<&ShowFilter>) -> Result<Outcome> {

@@ -1,6 +1,6 @@
 //! The rows of each SHOW.
 
-use super::{Listing, engine_status, select};
+use super::{Listing, engine_status, select, told};
 use crate::{
     accounts::{self, Privilege},
     cost_tables,
@@ -370,15 +370,9 @@ fn create_user(context: &StatementContext, user: &UserName) -> Result<Listing> {
 
 /// Columns of what there is none of: the ones that clients read by name.
 fn empty(what: &str) -> Listing {
-    let names: &[&str] = match what {
-        "TRIGGERS" => &["Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer"],
-        "EVENTS" => &["Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Starts", "Ends", "Status"],
-        "PROCEDURE STATUS" | "FUNCTION STATUS" => {
-            &["Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type", "Comment"]
-        }
-        "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
-        "PROFILES" => &["Query_ID", "Duration", "Query"],
-        _ => &["Name"],
-    };
+    let mut names: Vec<&str> = told::names(what).collect();
+    if names.is_empty() {
+        names.push("Name");
+    }
     Listing { columns: names.iter().map(|n| text_column(n, 64)).collect(), rows: Vec::new() }
 }

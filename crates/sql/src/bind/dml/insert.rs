@@ -79,7 +79,7 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let surroundings = Surroundings {
         columns: bound.columns.clone(),
         tables: bound.tables.clone(),
-        warnings: bound.warnings.clone(),
+        warnings: bound.warnings.iter().chain(&bound.notes).cloned().collect(),
         hints: bound.hints.clone(),
         constants,
         dependent,

@@ -132,6 +132,7 @@ impl Surroundings {
             aggregated: false,
             first_table_again: false,
             warnings: Vec::new(),
+            notes: Vec::new(),
             hints: self.hints.clone(),
         }
     }

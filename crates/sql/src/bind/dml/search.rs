@@ -205,7 +205,7 @@ impl Binder<'_> {
         Surroundings {
             columns: self.columns,
             tables: self.tables,
-            warnings: self.warnings,
+            warnings: self.warnings.into_iter().chain(self.notes).collect(),
             hints,
             constants: None,
             dependent: Vec::new(),

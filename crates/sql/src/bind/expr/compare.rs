@@ -177,10 +177,11 @@ impl<'a> Binder<'a> {
             let name = &self.columns.get(id).name;
             let shown = printable(value.to_text(constant.ty.fsp()).unwrap_or_default().as_bytes());
             let what = comparison::moment_name(column.ty);
-            self.warn(
-                ErrorCode::TruncatedWrongValue,
-                format!("Incorrect {what} value: '{shown}' for column '{name}' at row 1"),
-            );
+            let message = format!("Incorrect {what} value: '{shown}' for column '{name}' at row 1");
+            match stored.is_note {
+                true => self.notes.push(SqlError::new(ErrorCode::TruncatedWrongValue, message)),
+                false => self.warn(ErrorCode::TruncatedWrongValue, message),
+            }
         }
         stored.value.map(|value| Item::literal(value, column.ty))
     }
