@@ -1,5 +1,6 @@
 //! What clients are told of values that are one of several, or that of another query: MySQL keeps the type of the
-//! columns they come from (`Item::aggregate_type`, `Type_holder`), where an expression of Muster has that of an operand.
+//! columns they come from (`Item::aggregate_type`, `Type_holder`), where an expression of Muster has that of an
+//! operand.
 
 use super::binder::Binder;
 use crate::typing::{Item, length};
@@ -181,6 +182,12 @@ impl Binder<'_> {
                 let has_number = types.iter().any(|ty| !ty.is_text() && !ty.is_temporal());
                 let length = inputs.iter().map(characters).max().filter(|_| has_number);
                 ResultShape { length, ..ResultShape::default() }
+            }
+            (
+                SqlType::Bytes { kind: BytesKind::VarBinary, .. },
+                Some(first @ SqlType::Bytes { kind: BytesKind::Binary, .. }),
+            ) if types.iter().all(|ty| ty == first || ty.is_numeric()) => {
+                ResultShape { ty: Some(*first), ..ResultShape::default() }
             }
             (SqlType::Bytes { kind: BytesKind::VarBinary, length }, _) if types.iter().any(|ty| ty.is_long()) => {
                 ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::Blob, length }), ..ResultShape::default() }

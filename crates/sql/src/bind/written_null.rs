@@ -1,6 +1,6 @@
 //! Which select items MySQL declares as nullable (`Item::m_nullable`). It follows from how they are written: most
-//! functions of texts and dates count as nullable whatever they are given, an operator or another function if an operand
-//! does.
+//! functions of texts and dates count as nullable whatever they are given, an operator or another function if an
+//! operand does.
 //!
 //! While a select list is bound, [`Binder::note_part`] keeps of each part what its name does not tell: whether a column
 //! can be NULL, and the type. Afterwards [`Binder::is_written_nullable`] goes through the item.

@@ -8,6 +8,8 @@ use crate::{
 use muster_exec::Warning;
 use muster_types::{IntWidth, Result, SqlType, Value};
 
+/// Characters of how many conditions there are.
+const COUNT_LENGTH: u32 = 21;
 /// Characters of the number of an error.
 const CODE_LENGTH: u32 = 5;
 
@@ -23,7 +25,8 @@ pub fn conditions(
     let wanted: Vec<_> = all.into_iter().filter(|(l, _)| !errors_only || *l == Level::Error).collect();
     if count {
         let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
-        let columns = vec![rows::column(name, unsigned(IntWidth::Big), false)];
+        let column = rows::column(name, unsigned(IntWidth::Big), true);
+        let columns = vec![ColumnInfo { length: Some(COUNT_LENGTH), ..column }];
         return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
     }
     let not_null = |column: ColumnInfo| ColumnInfo { nullable: false, ..column };

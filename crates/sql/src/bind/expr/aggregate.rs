@@ -305,8 +305,8 @@ impl Binder<'_> {
         Ok(AggregateCall { function, args: vec![arg], distinct: false, ty })
     }
 
-    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored, unless they
-    /// have a window.
+    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored, unless
+    /// they have a window.
     fn aggregated(&self, name: &str, items: Vec<Item>, in_window: bool) -> Vec<Item> {
         let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
         if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
