@@ -93,6 +93,7 @@ impl KeptQuery {
         serves.then_some(last)
     }
 
+    /// Keeps the plan that was made for some values and variables.
     pub fn keep(&self, plan: LastPlan) {
         *self.last.lock() = Some(Arc::new(plan));
     }

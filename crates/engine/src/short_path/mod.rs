@@ -3,6 +3,7 @@
 //! ```text
 //!   text -> parameterize -> key of the cache                          parameters.rs
 //!        -> a prepared one with the numbers of its LIMIT              limit_places.rs
+//!        -> with the values of system variables: `@@x`                text_variables.rs
 //!        -> texts as dates and numbers, values of the moment: NOW()   values.rs, text_numbers.rs
 //!        -> PlanCache: a plan, or "not here"                          cache.rs
 //!   first time: bound statement -> ShortPlan                          plan.rs
@@ -35,6 +36,7 @@ mod run_end;
 mod search;
 mod sink;
 mod text_numbers;
+mod text_variables;
 mod too_many;
 mod totals;
 mod values;
@@ -53,5 +55,6 @@ pub use run_end::{RunEnd, RunFigures, Stop, entries_max};
 pub use search::{RowSearch, scan_of};
 pub use sink::{CollectedRows, RowSink};
 pub use text_numbers::{TextNumbers, TextsOf, plain_number};
+pub use text_variables::{TextVariable, variables_of};
 pub use values::{FIRST_MOMENT, Moment, ValueRules};
 pub use write::{ShortChange, ShortWrite};

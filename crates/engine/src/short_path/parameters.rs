@@ -1,6 +1,6 @@
 //! The literals of a statement as its parameters, so that statements which differ in literals only share a plan.
 
-use super::text_numbers::plain_number;
+use super::{text_numbers::plain_number, text_variables};
 use muster_types::{Collation, Decimal, SqlModes, SqlType, TextKind, Value};
 
 /// Longer statements are not looked at, without their values.
@@ -274,6 +274,10 @@ impl Reader<'_> {
                 (at + length + 2, Before::Other)
             }
             b'=' | b'<' | b'>' => (at + 1, Before::Value),
+            b'@' if next == Some(b'@') => {
+                let length = bytes[at + 2..].iter().position(|b| !text_variables::is_of_name(*b));
+                (length.map_or(bytes.len(), |length| at + 2 + length), Before::Other)
+            }
             b'?' | b'@' | b'#' | b';' | b'"' | b'\\' => return None,
             b'-' if next == Some(b'-') => return None,
             b'/' if next == Some(b'*') => return None,

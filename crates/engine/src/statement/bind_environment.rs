@@ -3,6 +3,7 @@
 use super::{StatementContext, StatementTables, found_rows::CountedRows};
 use crate::{
     accounts::Privilege,
+    short_path::TextVariable,
     variables::{self, OF_BINDING, definitions::Kind},
 };
 use muster_sql::{BesideNumber, BindEnv, Locking, MomentValue, Parameters, SessionValues, VariableScope};
@@ -20,6 +21,8 @@ pub struct BindEnvironment<'a> {
     /// In a statement that is bound for all executions: the values that become parameters then, the first of which has
     /// this number.
     moments: Option<(usize, RefCell<Vec<MomentValue>>)>,
+    /// The system variables whose values do not change as long as the bound statement serves.
+    variables: &'a [TextVariable],
     /// The texts among the parameters that stand next to numbers.
     beside_numbers: RefCell<Vec<(usize, BesideNumber)>>,
 }
@@ -30,14 +33,19 @@ impl<'a> BindEnvironment<'a> {
             context,
             is_of_the_moment: Cell::new(false),
             moments: None,
+            variables: &[],
             beside_numbers: RefCell::default(),
         }
     }
 
-    /// For a statement that is bound for all executions: values of the moment become parameters, the first of which
-    /// has the number `first`.
-    pub fn for_all_moments(context: &'a StatementContext, first: usize) -> BindEnvironment<'a> {
-        BindEnvironment { moments: Some((first, RefCell::default())), ..BindEnvironment::new(context) }
+    /// For a statement that is bound for all executions with these values of `variables`: values of the moment become
+    /// parameters, the first of which has the number `first`.
+    pub fn for_all_moments(
+        context: &'a StatementContext,
+        first: usize,
+        variables: &'a [TextVariable],
+    ) -> BindEnvironment<'a> {
+        BindEnvironment { moments: Some((first, RefCell::default())), variables, ..BindEnvironment::new(context) }
     }
 
     /// The values of the moment that have become parameters.
@@ -81,6 +89,9 @@ impl SessionValues for BindEnvironment<'_> {
     }
 
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
+        if let Some(known) = self.variables.iter().find(|known| known.scope == scope && known.name == name) {
+            return Ok(known.value.clone());
+        }
         self.of_the_moment().system_variable(scope, name)
     }
 

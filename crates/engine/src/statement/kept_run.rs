@@ -30,8 +30,7 @@ impl KeptRun {
         if locks {
             tables.will_lock_rows();
         }
-        // An older view may not see all that an index has; and a trace tells of planning.
-        let is_plain = !locks && context.known_view().is_none() && context.trace.get().is_none();
+        let is_plain = KeptRun::may_share_plans(context);
         let variables = &context.session.variables;
         if is_plain && let Some(last) = self.query.last(&self.values, variables) {
             let (plan, columns, outputs) = (last.plan.clone(), last.columns.clone(), last.outputs.clone());
@@ -39,15 +38,28 @@ impl KeptRun {
         }
         let planned = query::optimize(context, self.query.bound(&self.values), tables)?;
         if is_plain {
-            self.query.keep(LastPlan {
-                values: self.values.clone(),
-                variables: variables.clone(),
-                made: Instant::now(),
-                plan: planned.plan.clone(),
-                columns: planned.columns.clone(),
-                outputs: planned.outputs.clone(),
-            });
+            self.query.keep(planned.last_plan(context, self.values.clone()));
         }
         Ok(Some(planned))
+    }
+
+    /// Returns true if a statement may take a plan that was made for another one, and its own serves others. An older
+    /// view may not see all that an index has; and a trace tells of planning.
+    pub fn may_share_plans(context: &StatementContext) -> bool {
+        !context.reads_lock() && context.known_view().is_none() && context.trace.get().is_none()
+    }
+}
+
+impl Planned {
+    /// What is kept of the plan, which was made for these values.
+    pub fn last_plan(&self, context: &StatementContext, values: Vec<Value>) -> LastPlan {
+        LastPlan {
+            values,
+            variables: context.session.variables.clone(),
+            made: Instant::now(),
+            plan: self.plan.clone(),
+            columns: self.columns.clone(),
+            outputs: self.outputs.clone(),
+        }
     }
 }

@@ -169,6 +169,14 @@ pub fn reads_global(d: &Definition, scope: Option<VariableScope>) -> Result<bool
     }
 }
 
+/// The value of `@@[scope.]name` for a session; `None` if there is no such variable. Variables of the moment, such as
+/// `warning_count`, are not kept here.
+pub fn value_of(scope: Option<VariableScope>, name: &str, session: &Variables, globals: &Variables) -> Option<Value> {
+    let definition = define(name).ok()?;
+    let is_global = reads_global(definition, scope).ok()?;
+    Some(if is_global { globals } else { session }.get(definition.name))
+}
+
 /// Errors 1238, 1228, 1229 and 1621: whether a variable may be set at a scope.
 pub fn check_settable(d: &Definition, scope: VariableScope) -> Result<()> {
     if d.read_only {

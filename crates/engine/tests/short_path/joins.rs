@@ -2,7 +2,7 @@
 
 use crate::{
     data::{answer, is_short, status},
-    fixture::session,
+    fixture::{rows, session},
     random_data::{self, Random},
 };
 use muster_engine::{Database, Session};
@@ -128,6 +128,44 @@ fn add_subqueries(random: &mut Random, conditions: &mut Vec<String>) {
     }
 }
 
+/// A subquery that has one value, or several rows now and then.
+fn scalar(random: &mut Random) -> String {
+    let n = random.below(300);
+    match random.below(12) {
+        0 => "(SELECT COUNT(*) FROM c z WHERE z.p = p.id)".into(),
+        1 => "(SELECT MAX(z.q) FROM c z WHERE z.p = p.id AND z.no > 0)".into(),
+        2 => "(SELECT z.s FROM o z WHERE z.id = p.g)".into(),
+        3 => "(SELECT SUM(y.x) FROM c z JOIN o y ON y.id = z.q WHERE z.p = p.id)".into(),
+        4 => "(SELECT z.q FROM c z WHERE z.p = p.id ORDER BY z.no DESC LIMIT 1)".into(),
+        5 => "(SELECT COALESCE(MAX(z.q), 0) + p.id FROM c z WHERE z.p = p.id HAVING COUNT(*) > p.y)".into(),
+        6 => "(SELECT z.q FROM c z WHERE z.p = p.id)".into(),
+        7 => "(SELECT MIN(z.x) FROM o z WHERE z.p = p.id)".into(),
+        8 => "(SELECT MAX(id) FROM o z)".into(),
+        9 => format!("(SELECT COUNT(*) FROM c z WHERE z.p = {n})"),
+        10 => format!("(SELECT z.n FROM p z WHERE z.id = {n} AND EXISTS (SELECT 1 FROM c y WHERE y.p = z.id))"),
+        _ => "(SELECT p.y * 2)".into(),
+    }
+}
+
+/// Conditions on `p` with such subqueries.
+fn add_scalar_condition(random: &mut Random, conditions: &mut Vec<String>) {
+    let n = random.below(300);
+    let all = [
+        format!("p.id = (SELECT MAX(z.p) FROM c z WHERE z.q BETWEEN {n} AND {})", n + 20),
+        format!("p.g <= (SELECT COUNT(*) FROM c z WHERE z.p = p.id AND z.no < {})", n % 4),
+        format!("p.id > (SELECT MIN(z.p) FROM o z WHERE z.id = {n})"),
+        format!("p.id IN ({n}, (SELECT z.p FROM o z WHERE z.id = {n}), 5)"),
+        format!(
+            "COALESCE((SELECT z.g FROM p z WHERE z.id = p.y + {n}), 3) < p.g + (SELECT COUNT(*) FROM o z WHERE z.p = p.id)"
+        ),
+        format!("p.n = (SELECT z.n FROM p z WHERE z.id = {n})"),
+    ];
+    if random.one_in(2) {
+        conditions.clear();
+    }
+    conditions.push(all[random.below(all.len())].clone());
+}
+
 /// Combinations of the leading columns of an index.
 fn distinct(random: &mut Random) -> String {
     let of = ["y p", "g p", "m p", "e c", "p c", "s o", "p o", "g,m p", "e,q c"];
@@ -157,6 +195,9 @@ pub fn statement(random: &mut Random) -> (String, bool) {
     }
     if names.contains(&"p") {
         add_subqueries(random, &mut conditions);
+        if random.one_in(8) {
+            add_scalar_condition(random, &mut conditions);
+        }
     }
     let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let columns = |name: &str| match name {
@@ -172,7 +213,11 @@ pub fn statement(random: &mut Random) -> (String, bool) {
     };
     let all_keys: Vec<&str> = names.iter().map(|name| keys(name)).collect();
     let lock = random.pick(&["", "", " FOR UPDATE", " FOR SHARE", " LOCK IN SHARE MODE", " FOR UPDATE NOWAIT"]);
-    let (one, two) = (pick(random), pick(random));
+    let (mut one, two) = (pick(random).to_owned(), pick(random));
+    let has_scalar = names.contains(&"p") && random.one_in(5);
+    if has_scalar {
+        one = scalar(random);
+    }
     match random.below(11) {
         0 => (format!("SELECT COUNT(*), SUM({one}), MIN({two}), MAX({two}) FROM {from}{filter}{lock}"), true),
         1 => (format!("SELECT COUNT(DISTINCT {one}), AVG({two}), COUNT({one}) FROM {from}{filter}"), true),
@@ -184,7 +229,8 @@ pub fn statement(random: &mut Random) -> (String, bool) {
         }
         4 => {
             let (first, way) = (random.pick(&["p.g", "p.m", "p.id", "p.n"]), random.pick(&["", " DESC"]));
-            let first = if names.contains(&"p") { first } else { one };
+            let first = if has_scalar && random.one_in(3) { "1" } else { first };
+            let first = if names.contains(&"p") { first } else { &one };
             let keys = all_keys.join(&format!("{way}, "));
             let limit = random.below(12) + 1;
             let offset = random.pick(&["", " OFFSET 3"]);
@@ -294,7 +340,6 @@ async fn statements_of_these_kinds_take_the_short_path() {
     }
     for sql in [
         "SELECT n FROM p WHERE id = 7 AND d > RAND()",
-        "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7",
         "SELECT o.id, p.n FROM o JOIN p ON p.id = o.p ORDER BY o.id DESC LIMIT 10 FOR UPDATE",
         "SELECT id FROM p WHERE id = 7 UNION SELECT 8",
         "SELECT EXISTS (SELECT COUNT(*) FROM c WHERE p = 7)",
@@ -319,4 +364,45 @@ async fn statements_of_these_kinds_take_the_short_path() {
     let entries = status(&mut session, "Plan_cache_entries").await;
     session.execute("EXPLAIN SELECT n FROM p WHERE id = 7 AND y = 1").await.unwrap();
     assert_eq!(status(&mut session, "Plan_cache_entries").await, entries);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subqueries_of_one_value_take_the_short_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), &mut Random::new(3)).await;
+    let mut session = session(&database, "root");
+    session.execute("USE db").await.unwrap();
+    for sql in [
+        "SELECT n, (SELECT COUNT(*) FROM c WHERE c.p = p.id) FROM p WHERE id = 7",
+        "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7",
+        "SELECT x FROM o WHERE id = (SELECT MAX(id) FROM o WHERE p = 7)",
+        "SELECT id, (SELECT s FROM o WHERE o.id = p.g) AS s FROM p ORDER BY id DESC LIMIT 5",
+        "SELECT id, (SELECT SUM(x) FROM o JOIN c ON o.id = c.q WHERE c.p = p.id) FROM p WHERE g = 3 ORDER BY 2, 1 LIMIT 5",
+        "SELECT id FROM p WHERE g = 3 AND y < (SELECT COUNT(*) FROM c WHERE c.p = p.id) ORDER BY id LIMIT 2",
+        "SELECT (SELECT COUNT(*) FROM c WHERE p = 7), (SELECT MAX(m) FROM p)",
+        "SELECT g, COUNT(*) + (SELECT MAX(id) FROM o) FROM p WHERE g IN (3, 4) GROUP BY g",
+        "SELECT n, @@sql_mode FROM p WHERE id = 7",
+        "SELECT @@session.autocommit, @@global.version_comment",
+    ] {
+        assert!(is_short(&mut session, sql).await, "{sql}");
+    }
+    for sql in [
+        "SELECT n, (SELECT MAX(x) FROM o) FROM p WHERE id = 7",
+        "SELECT n, (SELECT MAX(id) FROM o) FROM p WHERE id = 7 FOR UPDATE",
+        "SELECT n, (SELECT (SELECT MAX(id) FROM o) + no FROM c WHERE c.p = p.id AND no = 1) FROM p WHERE id = 7",
+        "SELECT g, (SELECT COUNT(*) FROM o WHERE o.p = g) FROM p WHERE g IN (3, 4) GROUP BY g",
+        "SELECT n, @@warning_count FROM p WHERE id = 7",
+    ] {
+        assert!(!is_short(&mut session, sql).await, "{sql}");
+    }
+    // A plan is good for one value of a variable.
+    for mode in ["NO_ZERO_DATE,STRICT_TRANS_TABLES", "", "NO_ZERO_DATE,STRICT_TRANS_TABLES"] {
+        session.execute(&format!("SET sql_mode = '{mode}', lock_wait_timeout = {}", 7 + mode.len())).await.unwrap();
+        for _ in 0..2 {
+            let sql = "SELECT g IS NULL, @@sql_mode LIKE '%STRICT%', @@lock_wait_timeout FROM p WHERE id = 7";
+            let found = rows(&mut session, sql).await.unwrap();
+            let strict = u8::from(!mode.is_empty());
+            assert_eq!(found[0][1..], [strict.to_string(), (7 + mode.len()).to_string()]);
+        }
+    }
 }

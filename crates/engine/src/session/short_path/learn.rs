@@ -11,7 +11,7 @@ use crate::{
         type_of, with_values,
     },
     statement::{
-        BindEnvironment, StatementContext, StatementTables,
+        BindEnvironment, KeptRun, StatementContext, StatementTables,
         query::{self, Planned},
     },
     variables,
@@ -74,7 +74,7 @@ impl SessionState {
             return Ok(TextNumbers::default());
         }
         let types = self.parameter_types(TextNumbers::default());
-        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT, &self.short_path.variables);
         let env = environment.with(tables, Parameters::Types(&types));
         let is_query = match statement {
             Statement::Query(_) => true,
@@ -102,7 +102,7 @@ impl SessionState {
         };
         let numbers = self.text_numbers(context, tables, &statement)?;
         let types = self.parameter_types(numbers);
-        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT, &self.short_path.variables);
         let bound = muster_sql::bind_result(query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment()
             || !bound.warnings.is_empty()
@@ -134,7 +134,13 @@ impl SessionState {
         let general = query::optimize(context, Bound { rel, ..bound }, tables.clone())?;
         let direct = shape.and_then(|shape| direct_way(shape, list, &general.plan, tables));
         let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
-        let Some((way, in_key_order)) = way else { return Ok(Known::GeneralForNow(kept)) };
+        let Some((way, in_key_order)) = way else {
+            if let Some(kept) = kept.as_ref().filter(|_| KeptRun::may_share_plans(context)) {
+                // The general path, which the statement takes now, need not plan it again.
+                kept.keep(general.last_plan(context, values.to_vec()));
+            }
+            return Ok(Known::GeneralForNow(kept));
+        };
         let general = general_part(tables, &general, in_key_order, rules);
         Ok(Known::Plan(Arc::new(ShortPlan::new(way, general))))
     }
@@ -176,7 +182,7 @@ impl SessionState {
         }
         let numbers = self.text_numbers(context, &to_change, statement)?;
         let types = self.parameter_types(numbers);
-        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT);
+        let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT, &self.short_path.variables);
         let env = environment.with(&to_change, Parameters::Types(&types));
         let rules = |target: &ChangeTarget, search: &Search| match search {
             Search::Table(search) => {
@@ -301,4 +307,33 @@ fn access(shape: &Shape, general: &Plan) -> Option<(KeyAccess, RowFetch)> {
 /// would read all entries of the range first.
 fn stops_early(scan: &Scan) -> bool {
     scan.ordered && scan.limit.is_some() && !scan.is_covering() && scan.fetch == RowFetch::EntryOrder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Database, DatabaseOptions, NoLocalFiles, SessionOptions, ShortStatement};
+
+    #[test]
+    fn the_general_path_takes_the_plan_that_learning_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(directory.path(), DatabaseOptions::default()).unwrap();
+        let (user, host, local_files) = ("root".into(), "localhost".into(), Arc::new(NoLocalFiles));
+        let mut session = database.session(SessionOptions { user, host, database: None, local_files });
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for sql in ["CREATE DATABASE db", "USE db", "CREATE TABLE a (id INT PRIMARY KEY, n INT)"] {
+            runtime.block_on(session.execute(sql)).unwrap();
+        }
+        // No index leads to the rows.
+        let text = "SELECT id FROM a WHERE n = 5";
+        let statement = ShortStatement::Text(text);
+        let mut state = session.state.lock();
+        assert!(state.find_short(statement).is_none() && state.short_path.is_unknown);
+        let (known, found) = state.learn_and_keep(CancellationToken::new());
+        assert!(found.is_none());
+        state.note_kept(&known, statement);
+        let run = state.take_kept(text, None).unwrap();
+        assert!(run.query.last(&run.values, &state.variables).is_some());
+        assert!(run.query.last(&[Value::Int(6)], &state.variables).is_none());
+    }
 }

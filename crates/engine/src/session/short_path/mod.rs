@@ -20,8 +20,8 @@ use crate::{
     Outcome,
     processes::Begun,
     short_path::{
-        Epoch, KeptQuery, Known, Moment, RowSink, ShortPlan, ShortWrite, ValueList, ValueRules, add_class, is_small,
-        parameterize, with_limits,
+        Epoch, KeptQuery, Known, Moment, RowSink, ShortPlan, ShortWrite, TextVariable, ValueList, ValueRules,
+        add_class, is_small, parameterize, variables_of, with_limits,
     },
     statement::{Clock, KeptRun},
     variables::{self, Variables},
@@ -70,6 +70,8 @@ pub struct ShortPath {
     text: String,
     values: Vec<Value>,
     list: Option<ValueList>,
+    /// The system variables in its text.
+    variables: Vec<TextVariable>,
     /// True if it is a prepared statement of the protocol.
     is_prepared: bool,
     /// True if the cache did not know it.
@@ -236,7 +238,7 @@ impl SessionState {
             return None;
         }
         let (number, modes) = (self.short_path.settings.as_ref()?.number, self.modes());
-        let ShortPath { key, text, values, list, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
+        let ShortPath { key, text, values, list, variables, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
         *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
         match statement {
             ShortStatement::Text(sql) if parameterize(sql, modes, text, values, list) => {}
@@ -266,6 +268,14 @@ impl SessionState {
         values.iter().try_for_each(|value| add_class(value, *is_prepared, key))?;
         if let Some(list) = list {
             key.extend([b'L', list.index as u8]);
+        }
+        variables.clear();
+        if text.as_bytes().contains(&b'@') {
+            let globals = self.database.globals();
+            *variables = variables_of(text, |scope, name| variables::value_of(scope, name, &self.variables, &globals))?;
+            for variable in &*variables {
+                key.extend_from_slice(format!("@{:?}", variable.value).as_bytes());
+            }
         }
         key.push(0);
         key.extend_from_slice(text.as_bytes());

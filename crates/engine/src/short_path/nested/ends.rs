@@ -44,9 +44,9 @@ impl Ends {
         let parts = table.key_parts(access.index);
         let known = parts.get(..=access.equal.len())?;
         let part = known.last().filter(|part| part.column == column && part.prefix.is_none())?;
-        let is_of_key = |id: ColId| {
-            (conditions.position)(id)
-                .is_some_and(|c| known.iter().any(|part| part.column == c && part.prefix.is_none()))
+        let is_of_key = |id: ColId| match (conditions.position)(id) {
+            Some(c) => known.iter().any(|part| part.column == c && part.prefix.is_none()),
+            None => (conditions.known)(id).is_some(),
         };
         if !conditions.all.iter().all(|e| e.columns().into_iter().all(is_of_key)) {
             return None;

@@ -9,12 +9,13 @@ use super::{
     Level, NO_SLOT, NestedPlan, distinct,
     ends::{self, Ends},
     query::TableQuery,
+    scalar::{Given, Scalars},
 };
 use crate::short_path::key_access::{Conditions, KeyAccess, KeyValues};
 use muster_algebra::{ColId, Expr, Plan, PlanOp, Scan, SortKey, TableId};
 use muster_sql::{Blocked, Locking};
 use muster_storage::Table;
-use muster_types::KeyRange;
+use muster_types::{KeyRange, SqlType};
 use std::sync::Arc;
 
 /// Most rows that a statement may ask for of an index that is read without a range.
@@ -37,6 +38,8 @@ struct Reached {
 /// Chooses levels.
 struct Choice<'q> {
     query: &'q TableQuery,
+    /// Columns that are known before any table is read.
+    given: &'q [ColId],
     /// The scans of the general plan, in the order in which they are read.
     scans: Vec<&'q Scan>,
     /// The tables that have levels, by their positions in the query.
@@ -51,17 +54,32 @@ impl NestedPlan {
         lock: Option<Locking>,
         storage: impl Fn(TableId) -> Option<Arc<Table>>,
     ) -> Option<NestedPlan> {
-        // What an EXISTS reads is not locked.
-        if lock.is_some() && (query.exists.is_some() || query.tables.iter().any(|table| table.exists.is_some())) {
+        // What subqueries read is not locked.
+        let has_subqueries = query.exists.is_some()
+            || query.tables.iter().any(|table| table.exists.is_some())
+            || !query.scalars.is_empty();
+        if lock.is_some() && has_subqueries {
             return None;
         }
+        let nothing = Given::nothing(query.columns.len());
+        NestedPlan::behind(query, general, lock, &storage, nothing)
+    }
+
+    /// A plan for a query for which something is `given`, whose rows begin with that.
+    pub(super) fn behind(
+        query: TableQuery,
+        general: &Plan,
+        lock: Option<Locking>,
+        storage: &impl Fn(TableId) -> Option<Arc<Table>>,
+        given: Given,
+    ) -> Option<NestedPlan> {
         let led = query.led_by_exists();
         let has_range = |plan: &NestedPlan| plan.levels.first().is_none_or(|level| !level.access.is_all());
-        let plan = NestedPlan::of(query, general, lock, &storage);
+        let plan = NestedPlan::of(query, general, lock, storage, given.clone());
         if plan.as_ref().is_some_and(has_range) {
             return plan;
         }
-        let mut led = led.into_iter().filter_map(|query| NestedPlan::of(query, general, None, &storage));
+        let mut led = led.into_iter().filter_map(|query| NestedPlan::of(query, general, None, storage, given.clone()));
         led.find(has_range).or(plan)
     }
 
@@ -70,20 +88,22 @@ impl NestedPlan {
         general: &Plan,
         lock: Option<Locking>,
         storage: &impl Fn(TableId) -> Option<Arc<Table>>,
+        mut given: Given,
     ) -> Option<NestedPlan> {
         let skips = lock.as_ref().is_some_and(|lock| matches!(lock.blocked, Blocked::Skips));
         if skips && query.tables.len() > 1 || lock.as_ref().is_some_and(|lock| lock.table.is_some()) {
             return None;
         }
+        let mut scalars = Scalars::first(&query, general, storage, &mut given)?;
         if query.tables.is_empty() {
-            return NestedPlan::without_tables(query, lock);
+            return NestedPlan::without_tables(query, lock, scalars, given);
         }
         let mut scans = Vec::new();
         add_scans(general, &mut scans);
-        if query.exists.is_some() {
-            general.exprs().into_iter().for_each(|expr| add_scans_of_subqueries(expr, &mut scans));
-        }
-        let mut choice = Choice { query: &query, scans, read: Vec::new() };
+        add_scans_of_subqueries(general, &mut scans);
+        let group_slots = group_slots(&query, &given);
+        let Given { ids, mut slots } = given;
+        let mut choice = Choice { query: &query, given: &ids, scans, read: Vec::new() };
         let mut reached = Vec::new();
         while reached.len() < query.tables.len() {
             let next = choice.next()?;
@@ -94,7 +114,6 @@ impl NestedPlan {
         let distinct = reached.first()?.distinct.clone();
         let is_in_order = in_order.is_some();
         let mut left = query.filter.iter().map(Some).collect();
-        let mut slots = Slots { slots: vec![NO_SLOT; query.columns.len()], next: 0 };
         let mut levels = Vec::with_capacity(reached.len());
         for (number, next) in reached.into_iter().enumerate() {
             let files = storage(query.tables[next.table].def.id)?;
@@ -110,21 +129,23 @@ impl NestedPlan {
         if locks_more || first.access.is_all() && !is_in_order && !has_parts {
             return None;
         }
+        let left: Vec<Expr> = left.into_iter().flatten().cloned().collect();
+        scalars.add_of_rows(&query, general, storage, &mut slots, left)?;
         let late = match lock {
-            None => choice.first_late(&levels, is_in_order),
-            Some(_) => levels.len(),
+            None if scalars.may_be_late() => choice.first_late(&levels, is_in_order),
+            _ => levels.len(),
         };
-        let (slots, group_slots) = (slots.slots, group_slots(&query));
-        Some(NestedPlan { levels, query, slots, group_slots, is_in_order, ends, distinct, late, lock })
+        let slots = slots.slots;
+        Some(NestedPlan { levels, query, slots, group_slots, is_in_order, ends, distinct, late, scalars, lock })
     }
 }
 
 impl NestedPlan {
     /// One row that no table has.
-    fn without_tables(query: TableQuery, lock: Option<Locking>) -> Option<NestedPlan> {
-        let slots = vec![NO_SLOT; query.columns.len()];
-        let group_slots = group_slots(&query);
-        let is_known = query.filter.is_empty() && lock.is_none();
+    fn without_tables(query: TableQuery, lock: Option<Locking>, scalars: Scalars, given: Given) -> Option<NestedPlan> {
+        let group_slots = group_slots(&query, &given);
+        let slots = given.slots.slots;
+        let is_known = query.filter.is_empty() && lock.is_none() && scalars.are_all(&query);
         is_known.then_some(NestedPlan {
             levels: Vec::new(),
             query,
@@ -134,29 +155,33 @@ impl NestedPlan {
             ends: None,
             distinct: None,
             late: 0,
+            scalars,
             lock,
         })
     }
 }
 
 /// The places of columns in a row.
-struct Slots {
-    slots: Vec<u16>,
-    next: u16,
+#[derive(Clone)]
+pub(super) struct Slots {
+    pub slots: Vec<u16>,
+    pub next: u16,
 }
 
 impl Slots {
-    fn give(&mut self, column: ColId) -> Option<()> {
+    pub fn give(&mut self, column: ColId) -> Option<()> {
         self.slots[column.0 as usize] = self.next;
         self.next = self.next.checked_add(1)?;
         Some(())
     }
 }
 
-/// The places of the columns that a grouping delivers.
-fn group_slots(query: &TableQuery) -> Vec<u16> {
+/// The places of the columns that a grouping delivers, and behind them of what is given.
+fn group_slots(query: &TableQuery, given: &Given) -> Vec<u16> {
     let mut slots = vec![NO_SLOT; query.columns.len()];
     if let Some(grouping) = &query.grouping {
+        let delivered = (grouping.by.len() + grouping.aggregates.len()) as u16;
+        given.ids.iter().for_each(|id| slots[id.0 as usize] = delivered + given.slots.slots[id.0 as usize]);
         let ids = grouping.by.iter().map(|(id, _)| id).chain(grouping.aggregates.iter().map(|(id, _)| id));
         ids.enumerate().for_each(|(slot, id)| slots[id.0 as usize] = slot as u16);
     }
@@ -169,7 +194,7 @@ impl super::query::QueryTable {
         self.columns.iter().find(|(id, _)| *id == column).map(|(_, position)| *position)
     }
 
-    fn has(&self, column: ColId) -> bool {
+    pub(super) fn has(&self, column: ColId) -> bool {
         self.position(column).is_some()
     }
 }
@@ -211,13 +236,16 @@ impl Choice<'_> {
         }
     }
 
+    /// The type of a column that is known by now.
+    fn known(&self, id: ColId) -> Option<SqlType> {
+        let is_known = self.given.contains(&id) || self.read.iter().any(|t| self.query.tables[*t].has(id));
+        is_known.then(|| self.query.columns.ty(id))
+    }
+
     fn access(&self, table: usize, conditions: &[Expr], index: usize) -> Option<KeyAccess> {
-        let (query, of) = (self.query, &self.query.tables[table]);
+        let of = &self.query.tables[table];
         let position = |id: ColId| of.position(id);
-        let known = |id: ColId| {
-            let is_read = self.read.iter().any(|t| query.tables[*t].has(id));
-            is_read.then(|| query.columns.ty(id))
-        };
+        let known = |id: ColId| self.known(id);
         let conditions = Conditions { table: &of.def, all: conditions, position: &position, known: &known };
         let needed: Vec<usize> = self.needed(table).into_iter().map(|(_, c)| c).collect();
         KeyAccess::of(&conditions, index, &needed)
@@ -290,7 +318,8 @@ impl Choice<'_> {
     fn ends(&self, table: usize, conditions: &[Expr], extremes: (ColId, bool, bool)) -> Option<Reached> {
         let of = &self.query.tables[table];
         let position = |id: ColId| of.position(id);
-        let about = Conditions { table: &of.def, all: conditions, position: &position, known: &|_| None };
+        let known = |id: ColId| self.known(id);
+        let about = Conditions { table: &of.def, all: conditions, position: &position, known: &known };
         let needed: Vec<usize> = self.needed(table).into_iter().map(|(_, c)| c).collect();
         let all = (0..of.def.indexes.len()).filter_map(|index| {
             let mut access =
@@ -351,7 +380,7 @@ impl Choice<'_> {
     /// the first ones of the index then.
     fn passes_all(&self, reached: &Reached) -> bool {
         let of = &self.query.tables[reached.table];
-        let is_of_table = |e: &Expr| e.columns().into_iter().all(|id| of.has(id));
+        let is_of_table = |e: &Expr| e.columns().into_iter().all(|id| of.has(id) || self.given.contains(&id));
         reached.conditions.iter().zip(&reached.access.implied).all(|(e, implied)| *implied || !is_of_table(e))
     }
 
@@ -399,7 +428,7 @@ impl Choice<'_> {
     ) -> Option<Level> {
         let query = self.query;
         let table = &query.tables[next.table];
-        let is_read = |id: ColId| read.iter().any(|t| query.tables[*t].has(id));
+        let is_read = |id: ColId| self.given.contains(&id) || read.iter().any(|t| query.tables[*t].has(id));
         let needed = self.needed(next.table);
         let tree = if next.access.whole_rows { 0 } else { next.access.index };
         let layout = files.trees().get(tree)?.layout();
@@ -446,6 +475,7 @@ impl Choice<'_> {
         let mut add = |expr: &Expr| used.extend(expr.columns());
         query.filter.iter().for_each(&mut add);
         query.tables.iter().filter_map(|t| t.on.as_ref()).flatten().for_each(&mut add);
+        query.scalars.iter().flat_map(|scalar| &scalar.outer).for_each(|id| add(&Expr::Column(*id)));
         match &query.grouping {
             Some(grouping) => {
                 grouping.by.iter().for_each(|(_, e)| add(e));
@@ -460,12 +490,16 @@ impl Choice<'_> {
     }
 }
 
-fn add_scans_of_subqueries<'p>(expr: &'p Expr, scans: &mut Vec<&'p Scan>) {
-    expr.visit(&mut |e| {
-        if let Expr::Subplan(subplan) = e {
-            add_scans(&subplan.plan, scans);
-        }
-    });
+fn add_scans_of_subqueries<'p>(plan: &'p Plan, scans: &mut Vec<&'p Scan>) {
+    plan.inputs().into_iter().for_each(|input| add_scans_of_subqueries(input, scans));
+    for expr in plan.exprs() {
+        expr.visit(&mut |e| {
+            if let Expr::Subplan(subplan) = e {
+                add_scans(&subplan.plan, scans);
+                add_scans_of_subqueries(&subplan.plan, scans);
+            }
+        });
+    }
 }
 
 fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<&'p Scan>) {

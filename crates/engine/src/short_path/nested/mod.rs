@@ -5,6 +5,7 @@
 //!   bound statement -> TableQuery                                     query.rs
 //!   TableQuery + the general plan's order of tables -> levels         levels.rs
 //!          or led by the table of an EXISTS                           semi_join.rs
+//!          with subqueries that have one value                        scalar.rs
 //!   values -> rows of a level for each row of those before            run.rs
 //!          -> as a view sees them, or locked in their newest version  reads.rs
 //!          -> or only those that hold a MIN or MAX                    ends.rs
@@ -16,7 +17,7 @@
 //! Rows come level by level: all rows of the first table, then for each of them those of the second, and so on. If the
 //! first table's index has the order that is asked for, its rows come in portions, until there are enough rows of the
 //! result. Tables that neither change the order nor the number of rows, or only let rows pass, are looked up when the
-//! rows have their order.
+//! rows have their order. So are the subqueries that are only shown.
 
 mod distinct;
 mod ends;
@@ -26,6 +27,7 @@ mod output;
 mod query;
 mod reads;
 mod run;
+mod scalar;
 mod semi_join;
 
 pub use query::TableQuery;
@@ -38,6 +40,7 @@ use muster_algebra::{ColId, Columns, Expr, TableDef};
 use muster_sql::Locking;
 use muster_storage::Table;
 use muster_types::{SqlType, Value};
+use scalar::Scalars;
 use std::sync::{Arc, Weak};
 
 /// A plan over some tables.
@@ -56,6 +59,7 @@ pub struct NestedPlan {
     distinct: Option<Vec<ColId>>,
     /// The levels from this number on add to rows that are ordered, as many as are asked for.
     late: usize,
+    scalars: Scalars,
     lock: Option<Locking>,
 }
 
@@ -98,15 +102,10 @@ impl NestedPlan {
         self.levels.len() == 1 && self.ends.is_none() && self.distinct.is_none()
     }
 
-    /// The tables, as long as they are there.
-    fn tables(&self) -> Option<Vec<Arc<Table>>> {
-        self.levels.iter().map(|level| level.table.upgrade()).collect()
-    }
-
     pub fn footprint(&self) -> usize {
         const COLUMN_BYTES: usize = 100;
         let levels: usize = self.levels.iter().map(|l| size_of::<Level>() + 2 * size_of_val(&*l.columns)).sum();
-        levels + self.query.columns.len() * COLUMN_BYTES
+        levels + self.query.columns.len() * COLUMN_BYTES + self.scalars.footprint()
     }
 }
 

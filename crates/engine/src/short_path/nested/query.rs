@@ -1,6 +1,6 @@
 //! What a statement asks of some tables that are joined, or of none.
 
-use super::{groups::GroupTotal, semi_join::LeadingTable};
+use super::{groups::GroupTotal, scalar::ScalarQuery, semi_join::LeadingTable};
 use crate::short_path::{
     parameter_places::{has_parameter, parameters_are_compared},
     plan::{DEPTH_MAX, is_plain},
@@ -11,10 +11,12 @@ use muster_algebra::{
 use muster_optimizer::Options;
 use muster_sql::Bound;
 use muster_types::SqlType;
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 /// Most tables.
 const TABLES_MAX: usize = 4;
+/// Most scalar subqueries, each of which may have as many tables.
+const SCALARS_MAX: usize = 8;
 
 /// A table of the query.
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ pub struct TableQuery {
     /// Set if a table has to come first.
     pub leading: Option<LeadingTable>,
     pub grouping: Option<Grouping>,
+    /// The subqueries whose values expressions have as columns.
+    pub scalars: Vec<ScalarQuery>,
     pub outputs: Vec<Expr>,
     /// Set for SELECT EXISTS(..): the result says whether there are rows, with true for NOT EXISTS whether there are
     /// none.
@@ -64,35 +68,22 @@ pub struct TableQuery {
 impl TableQuery {
     /// `None` if it is not a query that the short path knows.
     pub fn of(bound: &Bound) -> Option<TableQuery> {
-        let mut reader = Reader {
-            query: TableQuery {
-                tables: Vec::new(),
-                filter: Vec::new(),
-                leading: None,
-                grouping: None,
-                outputs: Vec::new(),
-                exists: None,
-                order: Vec::new(),
-                offset: 0,
-                limit: None,
-                columns: bound.columns.clone(),
-            },
-            computed: HashMap::new(),
-            exists: Vec::new(),
-            is_ordered: false,
-            is_limited: false,
-        };
+        let mut reader = Reader::new(bound.columns.clone());
         if let Some((rel, negated)) = only_exists(bound) {
             reader.read_existence(rel, negated)?;
-            reader.add_tables_of_exists()?;
-            return Some(reader.query).filter(TableQuery::is_known);
+            return reader.finish(&[]);
         }
         reader.read(&bound.rel)?;
-        reader.add_tables_of_exists()?;
-        let outputs = bound.outputs.iter().map(|(id, _)| reader.expr(&Expr::Column(*id)));
-        let outputs = outputs.collect::<Option<Vec<_>>>()?;
-        let query = TableQuery { outputs, ..reader.query };
-        query.is_known().then_some(query)
+        let outputs: Vec<ColId> = bound.outputs.iter().map(|(id, _)| *id).collect();
+        reader.finish(&outputs)
+    }
+
+    /// The query of a subquery that has one value. `None` if the short path does not know it, or has subqueries for
+    /// its values itself.
+    pub fn of_scalar(subquery: &Subquery, columns: Columns) -> Option<TableQuery> {
+        let mut reader = Reader::new(columns);
+        reader.read(&subquery.rel)?;
+        reader.finish(&subquery.outputs).filter(|query| query.scalars.is_empty())
     }
 
     /// Returns true if no switch is off of what the plan does: lookups in other tables, rows in the order of an index,
@@ -103,7 +94,7 @@ impl TableQuery {
         let first_rows = self.limit.is_none() || is_on(Switch::PreferOrderingIndex);
         let in_order = self.order.is_empty() || is_on(Switch::IndexOrder) && first_rows;
         let groups = self.grouping.is_none() || is_on(Switch::MinMaxByIndex) && is_on(Switch::LooseIndexScan);
-        looks_up && in_order && groups
+        looks_up && in_order && groups && self.scalars.iter().all(|scalar| scalar.query.keeps_to(options))
     }
 
     /// Returns true if all expressions can be evaluated for all values of parameters.
@@ -126,6 +117,7 @@ impl TableQuery {
             && are_summed
             && computed.clone().all(|e| !has_parameter(e))
             && conditions.chain(having).chain(computed).all(|e| is_plain(e, DEPTH_MAX))
+            && self.scalars.iter().all(|scalar| scalar.is_known_in(self))
     }
 }
 
@@ -149,28 +141,83 @@ struct Reader {
     computed: HashMap<ColId, Expr>,
     /// The tables of EXISTS, which come last.
     exists: Vec<QueryTable>,
+    /// The subqueries that expressions have values of.
+    scalars: RefCell<Vec<ScalarQuery>>,
     is_ordered: bool,
     is_limited: bool,
 }
 
 impl Reader {
-    /// The expression with what its columns are in their places.
+    fn new(columns: Columns) -> Reader {
+        Reader {
+            query: TableQuery {
+                tables: Vec::new(),
+                filter: Vec::new(),
+                leading: None,
+                grouping: None,
+                scalars: Vec::new(),
+                outputs: Vec::new(),
+                exists: None,
+                order: Vec::new(),
+                offset: 0,
+                limit: None,
+                columns,
+            },
+            computed: HashMap::new(),
+            exists: Vec::new(),
+            scalars: RefCell::default(),
+            is_ordered: false,
+            is_limited: false,
+        }
+    }
+
+    /// The query that has been read, with these columns of its result.
+    fn finish(mut self, outputs: &[ColId]) -> Option<TableQuery> {
+        self.add_tables_of_exists()?;
+        let outputs = outputs.iter().map(|id| self.expr(&Expr::Column(*id))).collect::<Option<Vec<_>>>()?;
+        let query = TableQuery { outputs, scalars: self.scalars.into_inner(), ..self.query };
+        query.is_known().then_some(query)
+    }
+
+    /// The expression with what its columns are in their places, and columns in those of scalar subqueries.
     fn expr(&self, expr: &Expr) -> Option<Expr> {
-        fn replace(expr: &mut Expr, computed: &HashMap<ColId, Expr>, depth: usize) -> Option<()> {
-            if depth == 0 {
-                return None;
-            }
-            if let Expr::Column(id) = expr {
-                if let Some(is) = computed.get(id) {
+        let mut expr = expr.clone();
+        self.replace(&mut expr, DEPTH_MAX)?;
+        Some(expr)
+    }
+
+    fn replace(&self, expr: &mut Expr, depth: usize) -> Option<()> {
+        if depth == 0 {
+            return None;
+        }
+        match expr {
+            Expr::Column(id) => {
+                if let Some(is) = self.computed.get(id) {
                     *expr = is.clone();
                 }
-                return Some(());
+                Some(())
             }
-            expr.children_mut().into_iter().try_for_each(|child| replace(child, computed, depth - 1))
+            Expr::Subquery(subquery) if matches!(subquery.kind, SubqueryKind::Scalar) => {
+                *expr = Expr::Column(self.scalar(subquery)?);
+                Some(())
+            }
+            _ => expr.children_mut().into_iter().try_for_each(|child| self.replace(child, depth - 1)),
         }
-        let mut expr = expr.clone();
-        replace(&mut expr, &self.computed, DEPTH_MAX)?;
-        Some(expr)
+    }
+
+    /// The column that a scalar subquery becomes. One that is met again, such as by its alias, has the same.
+    fn scalar(&self, subquery: &Subquery) -> Option<ColId> {
+        let [id] = *subquery.outputs else { return None };
+        if self.scalars.borrow().iter().any(|known| known.id == id) {
+            return Some(id);
+        }
+        if subquery.outer.iter().any(|outer| self.computed.contains_key(outer)) {
+            return None;
+        }
+        let query = TableQuery::of_scalar(subquery, self.query.columns.clone())?;
+        let mut scalars = self.scalars.borrow_mut();
+        scalars.push(ScalarQuery { id, query, outer: subquery.outer.clone() });
+        (scalars.len() <= SCALARS_MAX).then_some(id)
     }
 
     fn conjuncts(&self, predicates: &[Expr]) -> Option<Vec<Expr>> {

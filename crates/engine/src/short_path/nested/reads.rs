@@ -62,7 +62,7 @@ impl Budget {
     }
 
     /// Counts a value that is kept beside the memory of queries.
-    fn keep(&mut self, value: &ValueRef<'_>) -> Result<(), Left> {
+    pub fn keep(&mut self, value: &ValueRef<'_>) -> Result<(), Left> {
         self.bytes += counted_bytes(value);
         if self.bytes > RESULT_BYTES_MAX { Err(Left::TooMany) } else { Ok(()) }
     }
