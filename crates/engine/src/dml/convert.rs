@@ -174,20 +174,11 @@ impl<'a> Conversion<'a> {
     /// The errors that warnings are where values that do not fit are errors (MySQL: `Strict_error_handler`): warnings
     /// of the rows that a statement has read, behind the first `known` ones of the statement.
     pub fn refuse_warnings(&self, known: usize) -> Result<()> {
-        let refused = |code| {
-            use ErrorCode::*;
-            matches!(
-                code,
-                TruncatedWrongValue
-                    | DivisionByZero
-                    | OutOfRange
-                    | CutValueGroupConcat
-                    | DatetimeFunctionOverflow
-                    | InvalidArgumentForLogarithm
-            )
-        };
         let warnings = &self.context.diagnostics.warnings;
-        match warnings.find_since(known, |warning| refused(warning.code)).filter(|_| self.is_strict()) {
+        match warnings
+            .find_since(known, |warning| warning.code.is_refused_by_strict_modes())
+            .filter(|_| self.is_strict())
+        {
             Some(warning) => Err(SqlError::new(warning.code, warning.message)),
             None => Ok(()),
         }

@@ -3,11 +3,12 @@
 use super::{Lowered, Lowerer, Node, subplans::output_places};
 use crate::{
     ExecContext,
+    arrow_value::arrow_type,
     expr::{Scope, scope::TraitMap},
-    ops::recursive::{Layout, RecursiveExec, RoundRows, Step, WorkingExec},
+    ops::recursive::{Kept, Layout, RecursiveExec, RoundRows, Step, WorkingExec},
 };
-use muster_algebra::{Expr, Plan, PlanOp, Recursion, Subplan};
-use muster_types::{Result, SqlError, SqlType};
+use muster_algebra::{ColId, Expr, Plan, PlanOp, Recursion, Subplan};
+use muster_types::{Result, SqlError, store::StoredType};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
@@ -56,9 +57,9 @@ impl Lowerer<'_> {
             }
             false => None,
         };
-        let length = |id| match self.columns.ty(id) {
-            SqlType::Text { length, .. } => Some((length, self.columns.get(id).name.clone())),
-            _ => None,
+        let kept = |id: &ColId| {
+            let (name, ty) = (self.columns.get(*id).name.clone(), self.columns.ty(*id));
+            Kept { name, ty: StoredType::new(ty), data_type: arrow_type(&ty) }
         };
         let layout = Layout {
             steps,
@@ -67,7 +68,7 @@ impl Lowerer<'_> {
             columns: self.columns.clone(),
             context,
             keys,
-            lengths: recursion.columns.iter().map(|id| length(*id)).collect(),
+            kept: recursion.columns.iter().map(kept).collect(),
             rounds_max: recursion.rounds_max,
             strict: recursion.strict,
         };

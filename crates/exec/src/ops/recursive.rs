@@ -1,8 +1,12 @@
 //! WITH RECURSIVE: a recursion's first rows, then round by round what its steps make of the rows of the round before.
 //!
+//! As in MySQL's `MaterializeIterator::MaterializeRecursive`, a step runs round by round until it makes nothing more;
+//! then the next one begins with all rows that it has not read yet. Each step has its own count of rounds.
+//!
 //! Rows are delivered as they are made, so that a reader that has enough ends the recursion. In memory are the rows of
-//! two rounds, and with UNION DISTINCT the keys of all rows. A step of nothing but filters and projections is made once
-//! and run again for each round; of any other the operators are made anew, since they keep what they have built.
+//! the round, those that a step has not read yet, and with UNION DISTINCT the keys of all rows. A step of nothing but
+//! filters and projections is made once and run again for each round; of any other the operators are made anew, since
+//! they keep what they have built.
 
 use super::{
     only,
@@ -10,9 +14,9 @@ use super::{
     unordered,
 };
 use crate::{ExecContext, RowStream, error::external, expr::Physical};
-use arrow_array::{Array, ArrayRef, RecordBatch, builder::StringViewBuilder, cast::AsArray};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use arrow_select::{concat::concat_batches, filter::filter_record_batch};
 use datafusion_common::Result;
 use datafusion_execution::{
@@ -25,6 +29,7 @@ use datafusion_physical_plan::{
     memory::MemoryStream, stream::RecordBatchStreamAdapter,
 };
 use futures::{TryStreamExt, stream};
+pub use kept::Kept;
 use muster_algebra::{Columns, Plan};
 use muster_types::{ErrorCode, SqlError};
 use parking_lot::Mutex;
@@ -33,6 +38,8 @@ use std::{
     fmt,
     sync::Arc,
 };
+
+mod kept;
 
 /// The rows that the round before has added to a recursive table.
 pub type RoundRows = Arc<Mutex<Vec<RecordBatch>>>;
@@ -96,10 +103,10 @@ pub struct Layout {
     pub context: ExecContext,
     /// The keys by which rows are equal, with UNION DISTINCT.
     pub keys: Option<Vec<Physical>>,
-    /// The most characters or bytes of a text column, with the column's name.
-    pub lengths: Vec<Option<(u32, String)>>,
+    /// The columns of the table.
+    pub kept: Vec<Kept>,
     pub rounds_max: u64,
-    /// True if a text that is too long is an error.
+    /// True if a value that does not fit, or a warning of a value that is computed, is an error.
     pub strict: bool,
 }
 
@@ -143,21 +150,29 @@ impl ExecutionPlan for RecursiveExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let layout = self.layout.clone();
+        let tasks = layout.steps.iter().map(|step| match step {
+            Step::Repeated { config, .. } => Some(layout.context.runtime.task_context(config.clone())),
+            Step::Planned(_) => None,
+        });
         let recursion = Recursion {
-            layout: self.layout.clone(),
             schema: self.schema(),
             reading: Some(Reading::Seed(self.seed.execute(partition, context.clone())?)),
             step: 0,
-            rounds: 0,
-            made: Vec::new(),
+            tasks: tasks.collect(),
+            unread: layout.steps.iter().map(|_| Unread::default()).collect(),
+            reading_bytes: 0,
             waiting: VecDeque::new(),
             waiting_rows: 0,
+            waiting_bytes: 0,
             wanted_rows: 1,
             batch_rows: context.session_config().batch_size(),
+            converter: None,
             known: HashSet::new(),
             known_bytes: 0,
             memory: MemoryConsumer::new("recursive table").register(context.memory_pool()),
             failure: None,
+            layout,
         };
         let rows = stream::try_unfold(recursion, |mut recursion| async move {
             Ok(recursion.next().await?.map(|batch| (batch, recursion)))
@@ -174,22 +189,35 @@ enum Reading {
     Planned(RowStream),
 }
 
+/// The rows that a step has not read yet.
+#[derive(Default)]
+struct Unread {
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+    /// Rounds of the step that have begun.
+    rounds: u64,
+}
+
 struct Recursion {
     layout: Arc<Layout>,
     schema: SchemaRef,
-    /// `None` once the last round has made nothing.
+    /// `None` once no step has rows to read.
     reading: Option<Reading>,
     /// The step that is running.
     step: usize,
-    rounds: u64,
-    /// Rows that this round has made.
-    made: Vec<RecordBatch>,
+    /// What a step runs with that is run again.
+    tasks: Vec<Option<Arc<TaskContext>>>,
+    unread: Vec<Unread>,
+    /// Bytes of the rows that the step is reading.
+    reading_bytes: usize,
     /// Rows that are to be delivered.
     waiting: VecDeque<RecordBatch>,
     waiting_rows: usize,
+    waiting_bytes: usize,
     /// Rows that are delivered together: few at first, for a reader that wants no more.
     wanted_rows: usize,
     batch_rows: usize,
+    converter: Option<RowConverter>,
     /// The keys of all rows, with UNION DISTINCT.
     known: HashSet<Box<[u8]>>,
     /// Bytes of these keys.
@@ -219,127 +247,122 @@ impl Recursion {
         }
     }
 
-    /// Takes the next rows, or begins the next step or round.
+    /// Takes the next rows, or begins the next round.
     async fn advance(&mut self) -> Result<()> {
+        let warnings = &self.layout.context.warnings;
+        let warned = warnings.count();
         let next = match &mut self.reading {
             Some(Reading::Seed(rows) | Reading::Repeated(rows)) => rows.try_next().await?,
             Some(Reading::Planned(rows)) => rows.try_next().await.map_err(external)?,
             None => None,
         };
-        let Some(batch) = next else { return self.begin_next() };
+        if self.layout.strict
+            && let Some(warning) = warnings.find_since(warned, |warning| warning.code.is_refused_by_strict_modes())
+        {
+            return Err(external(SqlError::new(warning.code, warning.message)));
+        }
+        let Some(batch) = next else { return self.begin_round() };
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let columns = match &self.reading {
+        let columns: Vec<ArrayRef> = match &self.reading {
             Some(Reading::Seed(_)) => batch.columns().to_vec(),
             _ => self.layout.outputs[self.step].iter().map(|at| batch.column(*at).clone()).collect(),
         };
-        let columns = self.fitting(columns)?;
+        let kept = columns.into_iter().zip(&self.layout.kept);
+        let columns = kept.map(|(column, kept)| kept.stored(column, self.layout.strict, warnings));
+        let columns = columns.collect::<muster_types::Result<Vec<_>>>().map_err(external)?;
         let mut batch = RecordBatch::try_new(self.schema.clone(), columns)?;
-        if let Some(keys) = self.layout.keys.clone() {
-            batch = self.unknown(&keys, batch)?;
+        if self.layout.keys.is_some() {
+            batch = self.unknown(batch)?;
         }
         if batch.num_rows() > 0 {
-            self.memory.try_grow(batch.get_array_memory_size())?;
+            let bytes = batch.get_array_memory_size();
+            for unread in &mut self.unread {
+                unread.batches.push(batch.clone());
+                unread.bytes += bytes;
+            }
             self.waiting_rows += batch.num_rows();
-            self.waiting.push_back(batch.clone());
-            self.made.push(batch);
+            self.waiting_bytes += bytes;
+            self.waiting.push_back(batch);
+            self.reserve()?;
         }
         Ok(())
     }
 
-    /// Begins the next step, or with the first one the next round.
-    fn begin_next(&mut self) -> Result<()> {
-        let is_within_round =
-            !matches!(self.reading, Some(Reading::Seed(_))) && self.step + 1 < self.layout.steps.len();
-        if is_within_round {
-            self.step += 1;
-        } else {
-            let made = std::mem::take(&mut self.made);
-            self.step = 0;
-            let waiting: usize = self.waiting.iter().map(|batch| batch.get_array_memory_size()).sum();
-            let made_bytes: usize = made.iter().map(|batch| batch.get_array_memory_size()).sum();
-            self.memory.try_resize(waiting + made_bytes + self.known_bytes)?;
-            if made.is_empty() {
-                self.reading = None;
-                self.layout.rows.lock().clear();
-                return Ok(());
-            }
-            *self.layout.rows.lock() = made;
-            self.rounds += 1;
-            if self.rounds > self.layout.rounds_max {
-                let message = format!(
-                    "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a larger \
-                     value.",
-                    self.rounds
-                );
-                return Err(external(SqlError::new(ErrorCode::CteMaxRecursion, message)));
-            }
+    /// Reserves memory for what is kept.
+    fn reserve(&self) -> Result<()> {
+        let unread: usize = self.unread.iter().map(|unread| unread.bytes).sum();
+        self.memory.try_resize(unread + self.reading_bytes + self.waiting_bytes + self.known_bytes)
+    }
+
+    /// Begins the next round, of this step or else of the next one that has rows to read. Error: 3636.
+    fn begin_round(&mut self) -> Result<()> {
+        let steps = self.unread.len();
+        let in_turn = (self.step..steps).chain(0..self.step);
+        self.reading_bytes = 0;
+        let Some(step) = in_turn.into_iter().find(|step| !self.unread[*step].batches.is_empty()) else {
+            self.reading = None;
+            self.layout.rows.lock().clear();
+            return self.reserve();
+        };
+        self.step = step;
+        let unread = &mut self.unread[step];
+        unread.rounds += 1;
+        if unread.rounds > self.layout.rounds_max {
+            let rounds = unread.rounds;
+            let message = format!(
+                "Recursive query aborted after {rounds} iterations. Try increasing @@cte_max_recursion_depth to a \
+                 larger value."
+            );
+            return Err(external(SqlError::new(ErrorCode::CteMaxRecursion, message)));
         }
+        *self.layout.rows.lock() = std::mem::take(&mut unread.batches);
+        self.reading_bytes = std::mem::take(&mut unread.bytes);
+        self.reserve()?;
         let layout = &self.layout;
-        self.reading = Some(match &layout.steps[self.step] {
-            Step::Repeated { operators, config } => {
-                let task = layout.context.runtime.task_context(config.clone());
-                Reading::Repeated(operators.execute(0, task)?)
-            }
-            Step::Planned(plan) => {
+        self.reading = Some(match (&layout.steps[step], &self.tasks[step]) {
+            (Step::Repeated { operators, .. }, Some(task)) => Reading::Repeated(operators.execute(0, task.clone())?),
+            (Step::Planned(plan), _) => {
                 Reading::Planned(crate::execute(plan, &layout.columns, &layout.context).map_err(external)?)
             }
+            (Step::Repeated { .. }, None) => return Err(external(SqlError::internal("a step without a task"))),
         });
         Ok(())
     }
 
     /// The rows that have not been there before.
-    fn unknown(&mut self, keys: &[Physical], batch: RecordBatch) -> Result<RecordBatch> {
+    fn unknown(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let keys: Vec<ArrayRef> =
-            keys.iter().map(|key| key.evaluate(&batch)?.into_array(rows)).collect::<Result<_>>()?;
-        let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
-        let keys = RowConverter::new(fields)?.convert_columns(&keys)?;
+        let keys = self.layout.keys.iter().flatten();
+        let keys: Vec<ArrayRef> = keys.map(|key| key.evaluate(&batch)?.into_array(rows)).collect::<Result<_>>()?;
+        let converter = match &mut self.converter {
+            Some(converter) => converter,
+            converter => {
+                let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
+                converter.insert(RowConverter::new(fields)?)
+            }
+        };
+        let keys = converter.convert_columns(&keys)?;
         let mut is_new = Vec::with_capacity(rows);
         for row in 0..rows {
-            let key: Box<[u8]> = keys.row(row).data().into();
-            let bytes = key.len() + size_of::<Box<[u8]>>() * 2;
-            let added = self.known.insert(key);
+            let key = keys.row(row);
+            let added = !self.known.contains(key.data());
             if added {
-                self.memory.try_grow(bytes)?;
-                self.known_bytes += bytes;
+                self.known_bytes += key.data().len() + size_of::<Box<[u8]>>() * 2;
+                self.known.insert(key.data().into());
             }
             is_new.push(added);
         }
+        self.reserve()?;
         Ok(filter_record_batch(&batch, &is_new.into())?)
-    }
-
-    /// The columns with texts that fit. Error 1406 for one that does not, in strict mode.
-    fn fitting(&self, mut columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
-        for (column, length) in columns.iter_mut().zip(&self.layout.lengths) {
-            let Some((most, name)) = length else { continue };
-            if column.data_type() != &DataType::Utf8View {
-                continue;
-            }
-            let most = *most as usize;
-            let texts = column.as_string_view();
-            let is_long = |text: &str| text.len() > most && text.chars().count() > most;
-            if !texts.iter().flatten().any(is_long) {
-                continue;
-            }
-            if self.layout.strict {
-                let message = format!("Data too long for column '{name}' at row 1");
-                return Err(external(SqlError::new(ErrorCode::DataTooLong, message)));
-            }
-            let mut cut = StringViewBuilder::with_capacity(texts.len());
-            for text in texts {
-                cut.append_option(text.map(|text| text.chars().take(most).collect::<String>()));
-            }
-            *column = Arc::new(cut.finish());
-        }
-        Ok(columns)
     }
 
     /// The rows that wait, as one batch.
     fn deliver(&mut self) -> Result<RecordBatch> {
         let parts: Vec<RecordBatch> = std::mem::take(&mut self.waiting).into();
         self.waiting_rows = 0;
+        self.waiting_bytes = 0;
         self.wanted_rows = (self.wanted_rows * 2).min(self.batch_rows);
         match parts.as_slice() {
             [one] => Ok(one.clone()),

@@ -11,7 +11,7 @@ use super::{
     table::column_names,
 };
 use muster_algebra::{Expr, JoinKind, Recursion, Rel, SubqueryKind};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{BytesKind, ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableFactor};
 use std::{cell::Cell, rc::Rc};
 
@@ -58,7 +58,7 @@ impl Binder<'_> {
         if let Some(with) = &query.with {
             super::query::add_ctes(with, &mut names)?;
         }
-        let members = members(&query.body, name);
+        let members = members(&query.body, name)?;
         let number = self.recursive_tables;
         self.recursive_tables += 1;
         let marked = |outputs: Vec<Output>, mentions: usize, names: &Names<'p>| {
@@ -80,6 +80,12 @@ impl Binder<'_> {
                  by one or more recursive ones"
             );
             return Err(SqlError::new(ErrorCode::CteRecursiveRequiresNonrecursiveFirst, message));
+        }
+        let mut later = members[first..].iter().skip_while(|member| !member.distinct);
+        if later.any(|member| !member.distinct) {
+            return Err(SqlError::unsupported(
+                "recursive query blocks with UNION DISTINCT then UNION ALL, in recursive Common Table Expression",
+            ));
         }
         if query.order_by.is_some() {
             return Err(SqlError::unsupported("ORDER BY over UNION in recursive Common Table Expression"));
@@ -133,7 +139,14 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(seed.outputs.len());
         for (i, output) in seed.outputs.iter().enumerate() {
             let name = given.get(i).cloned().unwrap_or_else(|| output.name.clone());
-            let id = self.columns.add_computed(name.clone(), self.columns.ty(output.id), true);
+            let ty = match self.columns.ty(output.id) {
+                SqlType::Null => SqlType::Bytes { kind: BytesKind::VarBinary, length: 0 },
+                SqlType::Bytes { kind: BytesKind::Binary, length } => {
+                    SqlType::Bytes { kind: BytesKind::VarBinary, length }
+                }
+                ty => ty,
+            };
+            let id = self.columns.add_computed(name.clone(), ty, true);
             self.columns.set_decimals(id, self.columns.get(output.id).decimals);
             outputs.push(Output { id, name, derivation: output.derivation });
         }
@@ -145,8 +158,7 @@ impl Binder<'_> {
         if let SetExpr::Select(select) = body
             && select.distinct.is_some()
         {
-            let what = "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression";
-            return Err(SqlError::unsupported(what));
+            return Err(refused_clause());
         }
         let bound = self.set_expression(body, names, false)?;
         if bound.outputs.len() != outputs.len() {
@@ -155,7 +167,7 @@ impl Binder<'_> {
         check_step(&bound.rel, name)?;
         let (mut exprs, mut ids) = (Vec::new(), Vec::new());
         for (found, wanted) in bound.outputs.iter().zip(outputs) {
-            let ty = uncut(self.columns.ty(found.id), self.columns.ty(wanted.id));
+            let ty = handed_over(self.columns.ty(found.id), self.columns.ty(wanted.id));
             let item = self.column_item(found.id);
             let expr =
                 if self.columns.ty(found.id) == ty { Expr::Column(found.id) } else { self.convert(item, ty).expr };
@@ -190,34 +202,72 @@ impl Binder<'_> {
     }
 }
 
-/// The type that a step's column is converted to: that of the table, but so long that nothing is cut. The operator
-/// knows whether a text that is too long is an error.
-fn uncut(found: SqlType, wanted: SqlType) -> SqlType {
+/// The type in which a step hands over a value for a column of the table. The operator stores the value into the column,
+/// and knows what is an error; what is not a number, a text or a byte string is converted to the column's type.
+fn handed_over(found: SqlType, wanted: SqlType) -> SqlType {
+    use SqlType::{Bytes, Decimal, Double, Float, Int, Text, Unsigned};
     match (found, wanted) {
-        (SqlType::Text { length: own, .. }, SqlType::Text { kind, length, collation }) => {
-            SqlType::Text { kind, length: length.max(own), collation }
+        (Text { length: own, .. }, Text { kind, length, collation }) => {
+            Text { kind, length: length.max(own), collation }
         }
-        (SqlType::Bytes { length: own, .. }, SqlType::Bytes { kind, length }) => {
-            SqlType::Bytes { kind, length: length.max(own) }
+        (_, Text { kind, collation, length }) => Text { kind, length: length.max(SHOWN_LENGTH_MAX), collation },
+        (Bytes { length: own, .. } | Text { length: own, .. }, Bytes { kind, length }) => {
+            Bytes { kind, length: length.max(own.saturating_mul(4)) }
         }
+        (_, Bytes { kind, length }) => Bytes { kind, length: length.max(SHOWN_LENGTH_MAX) },
+        (
+            Int { .. } | Decimal { .. } | Float | Double | Unsigned(_) | Text { .. } | Bytes { .. },
+            Int { .. } | Decimal { .. } | Float | Double | Unsigned(_),
+        )
+        | (Text { .. }, SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. }) => found,
         (_, wanted) => wanted,
     }
 }
 
-/// The query blocks of a union, from left to right.
-fn members<'q>(body: &'q SetExpr, name: &str) -> Vec<Member<'q>> {
-    let member = |body: &'q SetExpr, distinct| Member { body, distinct, is_recursive: mentions(body, name) };
-    match body {
+/// More characters than a number, a date or a time is shown with.
+const SHOWN_LENGTH_MAX: u32 = 400;
+
+fn refused_clause() -> SqlError {
+    SqlError::unsupported("ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression")
+}
+
+/// The query blocks of a union, from left to right. Errors: 4114, and 1235 for clauses of a union that reads the table.
+fn members<'q>(body: &'q SetExpr, name: &str) -> Result<Vec<Member<'q>>> {
+    let one = |body: &'q SetExpr, distinct| Member { body, distinct, is_recursive: mentions(body, name) };
+    Ok(match body {
         SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } => {
-            let mut all = members(left, name);
-            all.push(member(right, *set_quantifier != SetQuantifier::All));
+            let mut all = members(left, name)?;
+            let distinct = *set_quantifier != SetQuantifier::All;
+            if !mentions(right, name) {
+                all.push(one(right, distinct));
+                return Ok(all);
+            }
+            let mut behind = members(right, name)?;
+            if distinct {
+                behind.iter_mut().for_each(|member| member.distinct = true);
+            } else if behind.iter().any(|member| member.distinct) {
+                return Err(SqlError::unsupported(
+                    "UNION DISTINCT within UNION ALL in recursive Common Table Expression",
+                ));
+            }
+            all.append(&mut behind);
+            for member in &all {
+                if member.is_recursive && matches!(member.body, SetExpr::SetOperation { .. }) {
+                    let message = "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
+                    return Err(SqlError::new(ErrorCode::CteRecursiveNotAllowedInExceptOrIntersect, message));
+                }
+            }
             all
         }
-        SetExpr::Query(query) if query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() => {
-            members(&query.body, name)
+        SetExpr::Query(query) if query.order_by.is_some() || query.limit_clause.is_some() => {
+            if mentions(&query.body, name) {
+                return Err(refused_clause());
+            }
+            vec![one(body, false)]
         }
-        other => vec![member(other, false)],
-    }
+        SetExpr::Query(query) if query.with.is_none() => members(&query.body, name)?,
+        other => vec![one(other, false)],
+    })
 }
 
 /// Returns true if the FROM clause of a query block mentions a table of this name.
@@ -236,6 +286,7 @@ fn mentions(body: &SetExpr, name: &str) -> bool {
     match body {
         SetExpr::Select(select) => select.from.iter().any(|tables| of_tables(tables, name)),
         SetExpr::Query(query) => mentions(&query.body, name),
+        SetExpr::SetOperation { left, right, .. } => mentions(left, name) || mentions(right, name),
         _ => false,
     }
 }

@@ -314,6 +314,7 @@ codes! {
     CteRecursiveForbidsAggregation = 3575, "HY000";
     CteRecursiveForbiddenJoinOrder = 3576, "HY000";
     CteRecursiveRequiresSingleReference = 3577, "HY000";
+    CteRecursiveNotAllowedInExceptOrIntersect = 4114, "HY000";
     WindowNoSuchWindow = 3579, "HY000";
     WindowCircularity = 3580, "HY000";
     WindowNoChildPartitioning = 3581, "HY000";
@@ -363,4 +364,21 @@ codes! {
     NoDefaultForViewField = 1423, "HY000";
     ViewPreventUpdate = 1443, "HY000";
     NonInsertableTable = 1471, "HY000";
+}
+
+impl ErrorCode {
+    /// Returns true for warnings of a value that is computed which are errors where values that do not fit are errors
+    /// (MySQL: `Strict_error_handler`).
+    pub fn is_refused_by_strict_modes(self) -> bool {
+        use ErrorCode::*;
+        matches!(
+            self,
+            TruncatedWrongValue
+                | DivisionByZero
+                | OutOfRange
+                | CutValueGroupConcat
+                | DatetimeFunctionOverflow
+                | InvalidArgumentForLogarithm
+        )
+    }
 }
