@@ -210,6 +210,7 @@ fn handed_over(found: SqlType, wanted: SqlType) -> SqlType {
         (Text { length: own, .. }, Text { kind, length, collation }) => {
             Text { kind, length: length.max(own), collation }
         }
+        (Float | Double, Text { .. } | Bytes { .. }) => found,
         (_, Text { kind, collation, length }) => Text { kind, length: length.max(SHOWN_LENGTH_MAX), collation },
         (Bytes { length: own, .. } | Text { length: own, .. }, Bytes { kind, length }) => {
             Bytes { kind, length: length.max(own.saturating_mul(4)) }
