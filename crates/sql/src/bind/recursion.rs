@@ -91,7 +91,9 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("ORDER BY over UNION in recursive Common Table Expression"));
         }
         let limits = order::limits(self, query.limit_clause.as_ref())?;
-        let seed = self.seed(&members[..first], &marked(Vec::new(), 0, &names))?;
+        // The operator leaves out equal rows, also those that the recursion begins with.
+        let distinct = members[first..].iter().any(|member| member.distinct);
+        let seed = self.seed(&members[..first], distinct, &marked(Vec::new(), 0, &names))?;
         let outputs = self.recursive_outputs(&seed, column_names(&cte.ast.alias)?);
         let mut steps = Vec::new();
         for member in &members[first..] {
@@ -109,7 +111,7 @@ impl Binder<'_> {
             seed: seed.outputs.iter().map(|output| output.id).collect(),
             columns: outputs.iter().map(|output| output.id).collect(),
             steps,
-            distinct: members[first..].iter().any(|member| member.distinct),
+            distinct,
             rounds_max,
             strict: self.env.session.sql_modes().is_strict(),
         };
@@ -117,8 +119,8 @@ impl Binder<'_> {
         Ok(BoundQuery { rel: limits.apply(rel), outputs })
     }
 
-    /// The rows that the recursion begins with.
-    fn seed(&mut self, members: &[Member], names: &Names) -> Result<BoundQuery> {
+    /// The rows that the recursion begins with. `all`: equal rows are left out later.
+    fn seed(&mut self, members: &[Member], all: bool, names: &Names) -> Result<BoundQuery> {
         let mut inputs = Vec::with_capacity(members.len());
         let mut distinct = 0;
         for (i, member) in members.iter().enumerate() {
@@ -127,7 +129,7 @@ impl Binder<'_> {
             if inputs[0].outputs.len() != inputs[i].outputs.len() {
                 return Err(SqlError::different_column_counts());
             }
-            if i > 0 && member.distinct {
+            if i > 0 && member.distinct && !all {
                 distinct = i + 1;
             }
         }
@@ -202,8 +204,8 @@ impl Binder<'_> {
     }
 }
 
-/// The type in which a step hands over a value for a column of the table. The operator stores the value into the column,
-/// and knows what is an error; what is not a number, a text or a byte string is converted to the column's type.
+/// The type in which a step hands over a value for a column of the table. The operator stores the value into the
+/// column, and knows what is an error; what is not a number, a text or a byte string is converted to the column's type.
 fn handed_over(found: SqlType, wanted: SqlType) -> SqlType {
     use SqlType::{Bytes, Decimal, Double, Float, Int, Text, Unsigned};
     match (found, wanted) {
