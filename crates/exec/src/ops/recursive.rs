@@ -277,7 +277,7 @@ impl Recursion {
             batch = self.unknown(batch)?;
         }
         if batch.num_rows() > 0 {
-            let bytes = batch.get_array_memory_size();
+            let bytes = batch_bytes(&batch);
             for unread in &mut self.unread {
                 unread.batches.push(batch.clone());
                 unread.bytes += bytes;
@@ -317,8 +317,11 @@ impl Recursion {
             );
             return Err(external(SqlError::new(ErrorCode::CteMaxRecursion, message)));
         }
-        *self.layout.rows.lock() = std::mem::take(&mut unread.batches);
-        self.reading_bytes = std::mem::take(&mut unread.bytes);
+        let batches = std::mem::take(&mut unread.batches);
+        unread.bytes = 0;
+        let batches = coalesced(&self.schema, batches, self.batch_rows)?;
+        self.reading_bytes = batches.iter().map(batch_bytes).sum();
+        *self.layout.rows.lock() = batches;
         self.reserve()?;
         let layout = &self.layout;
         self.reading = Some(match (&layout.steps[step], &self.tasks[step]) {
@@ -369,4 +372,31 @@ impl Recursion {
             parts => Ok(concat_batches(&self.schema, parts)?),
         }
     }
+}
+
+/// Bytes of a batch: those of its values, and of the objects that hold them, which outweigh the values of a single row.
+fn batch_bytes(batch: &RecordBatch) -> usize {
+    const OF_COLUMN: usize = 256;
+    batch.get_array_memory_size() + (batch.num_columns() + 1) * OF_COLUMN
+}
+
+/// The rows in batches that are not much smaller than `most` rows, unless there are fewer: a step makes a batch of each
+/// that it reads, however small.
+fn coalesced(schema: &SchemaRef, batches: Vec<RecordBatch>, most: usize) -> Result<Vec<RecordBatch>> {
+    let (mut whole, mut parts, mut rows) = (Vec::new(), Vec::new(), 0);
+    for batch in batches {
+        rows += batch.num_rows();
+        parts.push(batch);
+        if rows >= most {
+            whole.push(concat_batches(schema, &parts)?);
+            parts.clear();
+            rows = 0;
+        }
+    }
+    match parts.as_slice() {
+        [] => {}
+        [one] => whole.push(one.clone()),
+        parts => whole.push(concat_batches(schema, parts)?),
+    }
+    Ok(whole)
 }
