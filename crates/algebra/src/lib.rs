@@ -13,6 +13,7 @@
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
 //!   Recursion                              recursion.rs: WITH RECURSIVE
+//!   Rollup                                 rollup.rs: GROUP BY .. WITH ROLLUP
 //!   Window                                 window.rs: window functions
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
@@ -32,6 +33,7 @@ pub mod profile;
 mod query_block;
 mod recursion;
 pub mod rel;
+mod rollup;
 pub mod statistics;
 pub mod switch;
 mod window;
@@ -53,6 +55,7 @@ pub use profile::Actual;
 pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks};
 pub use recursion::Recursion;
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey, lateral_outputs};
+pub use rollup::{ROLLED_UP, Rollup, RollupKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};
 pub use window::{Frame, FrameBound, FrameUnits, ValueBound, Window, WindowCall, WindowFunction};

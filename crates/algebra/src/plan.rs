@@ -1,6 +1,6 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
-use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, Recursion, SortKey, TableDef, Window};
+use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, Recursion, Rollup, SortKey, TableDef, Window};
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -195,6 +195,11 @@ pub enum PlanOp {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// Each partition by itself.
+    Rollup {
+        input: Box<Plan>,
+        rollup: Rollup,
+    },
     /// One partition. The steps are [`crate::Subplan`]s.
     Recursive {
         input: Box<Plan>,
@@ -292,6 +297,7 @@ impl Plan {
             | PlanOp::PartialAggregate { input, .. }
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Rollup { input, .. }
             | PlanOp::Window { input, .. }
             | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
@@ -317,6 +323,7 @@ impl Plan {
             | PlanOp::PartialAggregate { input, .. }
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Rollup { input, .. }
             | PlanOp::Window { input, .. }
             | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
@@ -370,6 +377,7 @@ impl Plan {
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Working { .. }
+            | PlanOp::Rollup { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }
@@ -414,6 +422,7 @@ impl Plan {
             PlanOp::Exchange { kind: ExchangeKind::Gather | ExchangeKind::Concatenate, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Working { .. }
+            | PlanOp::Rollup { .. }
             | PlanOp::Limit { .. }
             | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }

@@ -1,6 +1,6 @@
 //! The logical algebra: what a query means, with no word on how to get it.
 
-use crate::{AggregateCall, ColId, Expr, Recursion, TableDef, Window};
+use crate::{AggregateCall, ColId, Expr, Recursion, Rollup, TableDef, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -88,6 +88,11 @@ pub enum Rel {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
+    /// All rows, once for each level of a rollup, with the keys of the level behind their columns.
+    Rollup {
+        input: Box<Rel>,
+        rollup: Rollup,
+    },
     /// The rows of the input, and those that the steps make of them, round by round.
     Recursive {
         input: Box<Rel>,
@@ -154,6 +159,7 @@ impl Rel {
                 all.extend(window.calls.iter().map(|(id, _)| *id));
                 all
             }
+            Rel::Rollup { input, rollup } => input.output().into_iter().chain(rollup.columns()).collect(),
             Rel::Lateral { input, rows, .. } => {
                 let mut all = input.output();
                 all.extend(lateral_outputs(rows));
@@ -171,6 +177,7 @@ impl Rel {
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
+            | Rel::Rollup { input, .. }
             | Rel::Window { input, .. }
             | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
@@ -187,6 +194,7 @@ impl Rel {
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
+            | Rel::Rollup { input, .. }
             | Rel::Window { input, .. }
             | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
@@ -214,7 +222,8 @@ impl Rel {
     /// The expressions of this node itself.
     pub fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } | Rel::Working { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
+            Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter().collect(),
@@ -229,7 +238,8 @@ impl Rel {
 
     pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
         match self {
-            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } | Rel::Working { .. } => Vec::new(),
+            Rel::Get { .. } | Rel::Limit { .. } | Rel::Union { .. } => Vec::new(),
+            Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
             Rel::Filter { predicates, .. } => predicates.iter_mut().collect(),

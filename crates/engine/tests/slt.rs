@@ -238,6 +238,7 @@ files! {
     manual_secrets
     manual_texts
     max_sort_length
+    multisets
     names
     names_with_digits
     nested_joins
@@ -251,6 +252,7 @@ files! {
     refused_forms
     replace
     result_types
+    rollup
     row_subqueries
     select_aliases
     session_variables

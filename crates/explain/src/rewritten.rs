@@ -6,8 +6,8 @@ use crate::{
     query_block::shown_name,
 };
 use muster_algebra::{
-    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, Rel, SortKey, Subquery, SubqueryKind, Window,
-    expr_text::Printer, lateral_outputs,
+    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, ROLLED_UP, Rel, Rollup, SortKey, Subquery, SubqueryKind,
+    Window, expr_text::Printer, lateral_outputs,
 };
 use std::{cell::RefCell, collections::HashMap};
 
@@ -29,6 +29,8 @@ struct Select {
     from: String,
     conditions: Vec<String>,
     group: Vec<String>,
+    /// The keys of WITH ROLLUP, as they stand in GROUP BY.
+    rollup: Vec<String>,
     having: Vec<String>,
     order: Vec<String>,
     limit: Option<String>,
@@ -67,7 +69,9 @@ impl Writer<'_> {
             text.push_str(&format!(" from {}", select.from));
         }
         text.push_str(&joined_conditions(" where ", &select.conditions));
-        if !select.group.is_empty() {
+        if !select.rollup.is_empty() {
+            text.push_str(&format!(" group by {} with rollup", select.rollup.join(",")));
+        } else if !select.group.is_empty() {
             text.push_str(&format!(" group by {}", select.group.join(",")));
         }
         text.push_str(&joined_conditions(" having ", &select.having));
@@ -111,10 +115,13 @@ impl Writer<'_> {
             Rel::Aggregate { input, group, aggregates } => self.aggregate(input, group, aggregates),
             Rel::Working { name, columns, .. } => of_table(name, columns),
             Rel::Recursive { recursion, .. } => of_table(&recursion.name, &recursion.columns),
+            Rel::Rollup { input, rollup } => self.rollup(input, rollup),
             Rel::Window { input, window } => self.window(input, window),
             Rel::Sort { input, keys } => {
                 let mut select = self.select(input);
-                select.order = keys.iter().map(|key| self.sort_key(key)).collect();
+                // The order of a rollup's groups is not written.
+                let written = keys.iter().take_while(|key| !self.is_of_rollup(key));
+                select.order = written.map(|key| self.sort_key(key)).collect();
                 select
             }
             Rel::Limit { input, offset, count } => {
@@ -140,6 +147,17 @@ impl Writer<'_> {
                 Select { text: Some(texts.join(" union all ")), items: columns.clone(), ..Select::default() }
             }
         }
+    }
+
+    /// A rollup is told with the aggregate above it.
+    fn rollup(&self, input: &Rel, rollup: &Rollup) -> Select {
+        let mut select = self.plain(input);
+        select.rollup = rollup.sources().map(|id| self.column(id)).collect();
+        for (position, key) in rollup.keys.iter().enumerate() {
+            self.define(key.id, format!("rollup_group_item({},{position})", self.column(key.source)));
+        }
+        select.items.extend(rollup.columns());
+        select
     }
 
     fn window(&self, input: &Rel, window: &Window) -> Select {
@@ -170,11 +188,13 @@ impl Writer<'_> {
         if !select.is_plain() {
             select = self.as_derived(select, input);
         }
-        if aggregates.is_empty() {
+        let is_rollup = !select.rollup.is_empty();
+        if aggregates.is_empty() && !is_rollup {
             return Select { distinct: true, items: group.to_vec(), ..select };
         }
         for (id, call) in aggregates {
-            self.define(*id, self.with_printer(|printer| printer.aggregate(call)));
+            let text = self.with_printer(|printer| printer.aggregate(call));
+            self.define(*id, if is_rollup { format!("rollup_sum_switcher({text})") } else { text });
         }
         let group_texts = group.iter().map(|id| self.column(*id)).collect();
         let items = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
@@ -245,6 +265,10 @@ impl Writer<'_> {
 
     fn expr(&self, expr: &Expr) -> String {
         self.with_printer(|printer| printer.expr(expr))
+    }
+
+    fn is_of_rollup(&self, key: &SortKey) -> bool {
+        matches!(key.expr, Expr::Column(id) if self.columns.get(id).name == ROLLED_UP)
     }
 
     fn sort_key(&self, key: &SortKey) -> String {

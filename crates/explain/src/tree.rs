@@ -8,8 +8,8 @@ use crate::{
     key_range,
 };
 use muster_algebra::{
-    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side,
-    SortKey, Subplan, Window,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Rollup, RowFetch, Scan, ScanBudget,
+    Side, SortKey, Subplan, Window,
     expr_text::{Printer, column_name},
 };
 use std::{borrow::Borrow, fmt::Write};
@@ -113,6 +113,7 @@ impl<'a> Tree<'a> {
             | PlanOp::FinalAggregate { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Rollup { input, .. }
             | PlanOp::Window { input, .. }
             | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
@@ -240,6 +241,7 @@ impl<'a> Tree<'a> {
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
+            PlanOp::Rollup { rollup, .. } => self.rollup(rollup),
             PlanOp::Window { window, .. } => self.window(window),
             PlanOp::Sort { keys, fetch, .. } => {
                 let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
@@ -254,6 +256,11 @@ impl<'a> Tree<'a> {
             }
             PlanOp::Shared { id, .. } => format!("Materialize shared rows #{id} if needed"),
         }
+    }
+
+    fn rollup(&self, rollup: &Rollup) -> String {
+        let keys: Vec<Expr> = rollup.sources().map(Expr::Column).collect();
+        format!("Roll up: {}", self.with_printer(|p| p.list(&keys)))
     }
 
     fn window(&self, window: &Window) -> String {
@@ -471,6 +478,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         PlanOp::FinalAggregate { .. }
         | PlanOp::Working { .. }
+        | PlanOp::Rollup { .. }
         | PlanOp::Exchange { .. }
         | PlanOp::Limit { .. }
         | PlanOp::EarlyStop { .. }

@@ -76,6 +76,15 @@ fn renumber(rel: &mut Rel, number: &mut dyn FnMut(ColId) -> ColId, renamed: &mut
             }
             recursion.columns.iter_mut().for_each(fresh);
         }
+        Rel::Rollup { rollup, .. } => {
+            for key in &mut rollup.keys {
+                if let Some(Expr::Column(new)) = map.get(&key.source) {
+                    key.source = *new;
+                }
+                fresh(&mut key.id);
+            }
+            fresh(&mut rollup.level);
+        }
         Rel::Window { window, .. } => window.calls.iter_mut().for_each(|(id, _)| fresh(id)),
         Rel::Filter { .. } | Rel::Join { .. } | Rel::Sort { .. } | Rel::Limit { .. } | Rel::Lateral { .. } => {}
     }

@@ -220,6 +220,11 @@ impl CostModel {
         rows * (self.stream_row_ns + self.aggregate_ns * calls as f64) * NS
     }
 
+    /// Copying rows for the levels of a rollup. `rows`: the copies.
+    pub fn rollup(&self, rows: f64) -> f64 {
+        rows * self.stream_row_ns * NS
+    }
+
     /// Sorting; `fetch`: only that many first rows are kept.
     pub fn sort(&self, rows: f64, fetch: Option<u64>) -> f64 {
         let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);

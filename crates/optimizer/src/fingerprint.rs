@@ -166,6 +166,7 @@ fn add_rel(rel: &Rel, hasher: &mut WordHasher) {
         }
         Rel::Working { table, columns, .. } => (table, columns).hash(hasher),
         Rel::Recursive { recursion, .. } => (&recursion.seed, &recursion.columns).hash(hasher),
+        Rel::Rollup { rollup, .. } => rollup.hash(hasher),
         Rel::Window { window, .. } => window.calls.iter().for_each(|(id, _)| id.hash(hasher)),
         Rel::Limit { offset, count, .. } => (offset, count).hash(hasher),
         Rel::Union { columns, .. } => columns.hash(hasher),

@@ -57,9 +57,8 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
             keys
         }
         Rel::Values { rows, .. } if rows.len() <= 1 => vec![ColSet::new()],
-        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } | Rel::Recursive { .. } | Rel::Working { .. } => {
-            Vec::new()
-        }
+        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } => Vec::new(),
+        Rel::Recursive { .. } | Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
     }
 }
 
@@ -131,6 +130,11 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
             known
         }
         Rel::Recursive { .. } | Rel::Working { .. } => ColSet::new(),
+        Rel::Rollup { input, rollup } => {
+            let mut known = not_null_columns(input);
+            known.insert(rollup.level);
+            known
+        }
         Rel::Window { input, window } => {
             let mut known = not_null_columns(input);
             known.extend(window.calls.iter().filter(|(_, call)| is_never_null(&call.function)).map(|(id, _)| *id));

@@ -64,6 +64,10 @@ fn collect(rel: &Rel, mentioned: &mut ColSet, produced: &mut ColSet) {
             mentioned.extend(&recursion.seed);
             produced.extend(&recursion.columns);
         }
+        Rel::Rollup { rollup, .. } => {
+            mentioned.extend(rollup.sources());
+            produced.extend(rollup.columns());
+        }
         Rel::Window { window, .. } => produced.extend(window.calls.iter().map(|(id, _)| id)),
         Rel::Union { inputs, columns } => {
             inputs.iter().for_each(|(_, ids)| mentioned.extend(ids));

@@ -10,6 +10,7 @@
 //!   aggregate.rs   HashAggregate, PartialAggregate, FinalAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what is accumulated
 //!   recursion.rs   Recursive, Working
+//!   rollup.rs      Rollup
 //!   sort.rs        Sort
 //!   window.rs      Window
 //!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
@@ -30,6 +31,7 @@ mod join;
 mod long_texts;
 mod lookup;
 mod recursion;
+mod rollup;
 mod row;
 mod scan;
 mod sort;
@@ -202,6 +204,7 @@ impl Lowerer<'_> {
             }
             PlanOp::Working { table, .. } => self.working(plan, *table)?,
             PlanOp::Recursive { input, recursion } => self.recursive(input, recursion)?,
+            PlanOp::Rollup { input, rollup } => self.rollup(input, rollup)?,
             PlanOp::Window { input, window } => self.window(input, window)?,
             PlanOp::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,

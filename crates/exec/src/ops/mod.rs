@@ -19,6 +19,7 @@ mod plan_methods;
 pub mod project;
 pub mod recursive;
 mod reschedule;
+pub mod rollup;
 pub mod scan;
 pub mod scan_filter;
 mod scan_range;
@@ -66,6 +67,7 @@ debug_as_displayed!(
     project::ProjectExec,
     recursive::RecursiveExec,
     recursive::WorkingExec,
+    rollup::RollupExec,
     scan::ScanExec,
     shared::SharedExec,
     single_rows::SingleRowsExec,

@@ -135,7 +135,9 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             PlanOp::Values { rows } => self.values(plan, rows),
             PlanOp::Working { .. } => self.values(plan, &[]),
             PlanOp::Recursive { input, .. } => self.own_or_derived(plan, |walk| walk.part(input, true)),
-            PlanOp::Exchange { input, .. } | PlanOp::PartialAggregate { input, .. } => self.part(input, in_join),
+            PlanOp::Exchange { input, .. } | PlanOp::Rollup { input, .. } | PlanOp::PartialAggregate { input, .. } => {
+                self.part(input, in_join)
+            }
             PlanOp::Project { input, .. } => {
                 self.part(input, in_join);
                 self.subqueries(plan, SubqueryPlace::SelectList);

@@ -23,7 +23,7 @@ use crate::literal::literal;
 use crate::properties;
 use crate::scope::{self, ColSet};
 pub use column::ColumnEstimate;
-use muster_algebra::{AggregateCall, ColId, CompareOp, Expr, LogicOp, Rel, Statistics, TableDef, Value};
+use muster_algebra::{AggregateCall, ColId, CompareOp, Expr, LogicOp, Rel, Rollup, Statistics, TableDef, Value};
 use outcome::Outcome;
 use sample::{Observed, Samples};
 use std::collections::{BTreeMap, HashMap};
@@ -92,8 +92,10 @@ impl Estimator {
         for input in rel.inputs() {
             self.learn(input, statistics);
         }
-        if let Rel::Project { exprs, .. } = rel {
-            self.learn_computed(exprs);
+        match rel {
+            Rel::Project { exprs, .. } => self.learn_computed(exprs),
+            Rel::Rollup { rollup, .. } => self.learn_rollup(rollup),
+            _ => {}
         }
     }
 
@@ -148,6 +150,19 @@ impl Estimator {
     }
 
     /// Renamed columns keep their statistics; computed ones have at most as many values as what they are made of.
+    /// A key has the values of the column it comes from, and is NULL at the levels without it.
+    fn learn_rollup(&mut self, rollup: &Rollup) {
+        let copies = rollup.copies() as f64;
+        for (position, key) in rollup.keys.iter().enumerate() {
+            let Some(source) = self.columns.get(&key.source) else { continue };
+            let kept_share = (copies - 1.0 - position as f64) / copies;
+            let null_share = 1.0 - (1.0 - source.null_share) * kept_share;
+            let estimate = ColumnEstimate { null_share, histogram: None, sampled: None, ..source.clone() };
+            self.columns.insert(key.id, estimate);
+        }
+        self.columns.insert(rollup.level, ColumnEstimate::of_distinct(copies));
+    }
+
     fn learn_computed(&mut self, exprs: &[(ColId, Expr)]) {
         for (id, expr) in exprs {
             if self.columns.contains_key(id) {

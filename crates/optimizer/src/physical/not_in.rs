@@ -182,6 +182,7 @@ fn not_null(plan: &Plan) -> ColSet {
         }
         PlanOp::Working { .. } | PlanOp::Recursive { .. } => ColSet::new(),
         PlanOp::Filter { input, .. }
+        | PlanOp::Rollup { input, .. }
         | PlanOp::Window { input, .. }
         | PlanOp::Lateral { input, .. }
         | PlanOp::Sort { input, .. }

@@ -92,9 +92,10 @@ impl Parallelism {
                 let single = scan.ordered || scan.limit.is_some() || scan.distinct_prefix.is_some();
                 if single { 1 } else { self.threads }
             }
-            PlanOp::Filter { input, .. } | PlanOp::Project { input, .. } | PlanOp::Lateral { input, .. } => {
-                input.partitions
-            }
+            PlanOp::Filter { input, .. }
+            | PlanOp::Project { input, .. }
+            | PlanOp::Rollup { input, .. }
+            | PlanOp::Lateral { input, .. } => input.partitions,
             PlanOp::HashJoin { kind, left, right, keys, build, .. } => self.hash_join(*kind, left, right, keys, *build),
             PlanOp::LookupJoin { left, .. } => left.partitions,
             PlanOp::NestedLoopJoin { kind, left, right, .. } => {

@@ -15,6 +15,7 @@ mod long_list;
 mod memo;
 pub mod order;
 mod recursion;
+mod rollup;
 mod sharing;
 mod window;
 
@@ -127,6 +128,7 @@ impl<'a> Planner<'a> {
             Rel::Aggregate { input, group, aggregates } => self.plan_aggregate(input, group, aggregates, required),
             Rel::Working { table, name, columns } => Ok(working(*table, name, columns)),
             Rel::Recursive { input, recursion } => self.plan_recursive(input, recursion),
+            Rel::Rollup { input, rollup } => self.plan_rollup(input, rollup, required),
             Rel::Window { input, window } => self.plan_window(input, window, required),
             Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
             Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),

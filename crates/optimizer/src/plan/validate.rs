@@ -18,7 +18,8 @@ mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
 use muster_algebra::{
-    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Recursion, Scan, Side, SortKey, Window,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Recursion, Rollup, Scan, Side, SortKey,
+    Window,
 };
 use muster_types::Result;
 use muster_types::SqlError;
@@ -182,6 +183,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(call_exprs(call), &known)?;
             }
         }
+        PlanOp::Rollup { input, rollup } => check_rollup(plan, input, rollup, produced)?,
         PlanOp::Window { input, window } => {
             check_window(plan, input, window, &known, produced)?;
         }
@@ -222,6 +224,17 @@ fn check_union(plan: &Plan, inputs: &[Plan], columns: &[Vec<ColId>]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Checks that a rollup adds its keys and its level to the columns of the input.
+fn check_rollup(plan: &Plan, input: &Plan, rollup: &Rollup, produced: &mut ColSet) -> Result<()> {
+    if !input.output.iter().copied().chain(rollup.columns()).eq(plan.output.iter().copied()) {
+        return fail("the output of a rollup is not its input, its keys and its level");
+    }
+    if !rollup.sources().all(|id| input.output.contains(&id)) {
+        return fail("a key of a rollup is not in the input");
+    }
+    produce(rollup.columns(), produced)
 }
 
 /// Checks that window functions add their columns to those of the input.
@@ -278,6 +291,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
         PlanOp::Filter { .. }
         | PlanOp::Lateral { .. }
         | PlanOp::Project { .. }
+        | PlanOp::Rollup { .. }
         | PlanOp::LookupJoin { .. }
         | PlanOp::PartialAggregate { .. } => inputs == [plan.partitions],
         PlanOp::HashAggregate { group, .. } | PlanOp::FinalAggregate { group, .. } => {

@@ -12,7 +12,10 @@ pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
             Rel::Filter { input, .. } if is_empty(&input) => *input,
             Rel::Limit { count: Some(0), input, .. } => empty(&input),
             Rel::Sort { input, .. } | Rel::Limit { input, .. } if is_empty(&input) => *input,
-            Rel::Project { ref input, .. } | Rel::Window { ref input, .. } | Rel::Lateral { ref input, .. }
+            Rel::Project { ref input, .. }
+            | Rel::Rollup { ref input, .. }
+            | Rel::Window { ref input, .. }
+            | Rel::Lateral { ref input, .. }
                 if is_empty(input) =>
             {
                 empty(&node)

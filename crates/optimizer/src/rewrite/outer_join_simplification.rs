@@ -64,6 +64,7 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
             Rel::Aggregate { input: Box::new(simplify(*input, &below)), group, aggregates }
         }
         Rel::Recursive { input, recursion } => Rel::Recursive { input: Box::new(simplify(*input, &[])), recursion },
+        Rel::Rollup { input, rollup } => Rel::Rollup { input: Box::new(simplify(*input, &[])), rollup },
         Rel::Window { input, window } => Rel::Window { input: Box::new(simplify(*input, &[])), window },
         Rel::Limit { input, offset, count } => Rel::Limit { input: Box::new(simplify(*input, &[])), offset, count },
         Rel::Union { inputs, columns } => {

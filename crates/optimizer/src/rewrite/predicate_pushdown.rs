@@ -66,7 +66,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             });
             (stay, Rel::Lateral { input: Box::new(push(*input, go, context)?), rows, keeps })
         }
-        Rel::Limit { .. } | Rel::Recursive { .. } => (predicates, push_below(rel, context)?),
+        Rel::Limit { .. } | Rel::Recursive { .. } | Rel::Rollup { .. } => (predicates, push_below(rel, context)?),
         Rel::Union { inputs, columns } => {
             let (stay, go): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| p.has_subquery());
             let mut done = Vec::new();

@@ -7,7 +7,7 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Recursion, Rel, SortKey, Switch, Window};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Recursion, Rel, Rollup, SortKey, Switch, Window};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -132,6 +132,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
         Rel::Aggregate { input, group, aggregates } => {
             merge(*input, context).map(|(input, map)| merge_aggregate(input, group, aggregates, map))
         }
+        Rel::Rollup { input, rollup } => merge_rollup(*input, rollup, context),
         Rel::Window { input, window } => merge_window(*input, window, context),
         Rel::Sort { input, keys } => {
             let (input, map) = merge(*input, context)?;
@@ -245,6 +246,20 @@ fn merge_window(input: Rel, mut window: Window, context: &mut RewriteContext<'_>
         replace_with(expr, |e| substitute(e, &map));
     }
     Ok((Rel::Window { input: Box::new(input), window }, map))
+}
+
+/// A rollup, whose keys come from columns: a key that is something else is computed below.
+fn merge_rollup(input: Rel, mut rollup: Rollup, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
+    let (input, mut map) = merge(input, context)?;
+    let of_keys: Substitution = rollup.sources().filter_map(|id| map.get(&id).map(|expr| (id, expr.clone()))).collect();
+    let (input, renamed) = pin(input, of_keys.clone());
+    map.retain(|id, _| renamed.contains_key(id) || !of_keys.contains_key(id));
+    for key in &mut rollup.keys {
+        if let Some(Expr::Column(source)) = renamed.get(&key.source) {
+            key.source = *source;
+        }
+    }
+    Ok((Rel::Rollup { input: Box::new(input), rollup }, map))
 }
 
 fn merge_aggregate(

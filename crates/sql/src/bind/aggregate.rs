@@ -1,6 +1,10 @@
 //! GROUP BY: the Aggregate node, and what may stand above it (`ONLY_FULL_GROUP_BY`).
 
-use super::{binder::Binder, scope::FromClause};
+use super::{
+    binder::Binder,
+    rollup::{GroupingCall, RolledUp},
+    scope::FromClause,
+};
 use crate::typing::Item;
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -14,6 +18,30 @@ pub(crate) struct Parts<'x> {
     pub windows: Vec<WindowParts<'x>>,
 }
 
+/// GROUP BY, and what is computed of the groups.
+pub(super) struct GroupClause {
+    pub keys: Vec<Item>,
+    /// True for WITH ROLLUP.
+    pub is_rollup: bool,
+    pub calls: Vec<(ColId, AggregateCall)>,
+    pub groupings: Vec<GroupingCall>,
+}
+
+/// The rows of a query that groups them.
+pub(super) struct Groups {
+    pub rel: Rel,
+    /// The columns in whose order the groups of a rollup come; none without a rollup.
+    pub order: Vec<ColId>,
+}
+
+/// The columns by which rows are grouped, below the groups.
+struct GroupColumns {
+    rel: Rel,
+    ids: Vec<ColId>,
+    /// Those that are no columns of tables, with what they are computed from.
+    computed: Vec<(ColId, Expr)>,
+}
+
 /// The expressions of a window function.
 pub(crate) struct WindowParts<'x> {
     /// The window's name in error messages.
@@ -24,19 +52,47 @@ pub(crate) struct WindowParts<'x> {
 }
 
 impl Binder<'_> {
-    pub fn group(
-        &mut self,
-        mut rel: Rel,
-        from: &FromClause,
-        group: Vec<Item>,
-        aggregates: Vec<(ColId, AggregateCall)>,
-        parts: Parts,
-    ) -> Result<Rel> {
-        let grouped = !group.is_empty();
+    /// The groups of rows. Replaces in `parts` what the groups have columns for. Errors of ONLY_FULL_GROUP_BY.
+    pub fn group(&mut self, rel: Rel, from: &FromClause, clause: GroupClause, parts: Parts) -> Result<Groups> {
+        let input = rel.output();
+        let GroupClause { keys, is_rollup, calls, groupings } = clause;
+        let grouped = !keys.is_empty();
+        let GroupColumns { rel, ids, computed } = self.group_columns(rel, keys, is_rollup);
+        let (rel, rolled_up) = match is_rollup {
+            true => {
+                let (rel, rolled_up) = self.roll_up(rel, &ids);
+                (rel, Some(rolled_up))
+            }
+            false => (rel, None),
+        };
+        let mut check = Check {
+            own: from.columns.iter().map(|c| c.id).filter(|id| input.contains(id)).collect(),
+            determined: HashSet::new(),
+            grouped,
+            calls,
+            any_values: HashMap::new(),
+        };
+        if !is_rollup {
+            check.determined = self.determined(&ids, &computed, &check.own);
+        }
+        self.parts_over_groups(parts, &ids, &computed, rolled_up.as_ref(), &mut check)?;
+        let Some(rolled_up) = rolled_up else {
+            self.dependencies.add(ids.clone(), check.calls.iter().map(|(id, _)| *id).collect());
+            let rel = Rel::Aggregate { input: Box::new(rel), group: ids, aggregates: check.calls };
+            return Ok(Groups { rel, order: Vec::new() });
+        };
+        let group = rolled_up.rollup.columns().collect();
+        let rel = Rel::Aggregate { input: Box::new(rel), group, aggregates: check.calls };
+        let (rel, order) = self.flag_rolled_up(rel, &rolled_up, groupings, &computed)?;
+        Ok(Groups { rel, order })
+    }
+
+    /// The columns that are grouped by. Those of a rollup are as many as there are keys, also if they are the same.
+    fn group_columns(&mut self, mut rel: Rel, keys: Vec<Item>, is_rollup: bool) -> GroupColumns {
         let mut ids: Vec<ColId> = Vec::new();
         let mut computed: Vec<(ColId, Expr)> = Vec::new();
         let input = rel.output();
-        for item in group {
+        for item in keys {
             let id = match &item.expr {
                 Expr::Column(id) if input.contains(id) => *id,
                 expr => match computed.iter().find(|(_, e)| e == expr) {
@@ -49,7 +105,7 @@ impl Binder<'_> {
                     }
                 },
             };
-            if !ids.contains(&id) {
+            if is_rollup || !ids.contains(&id) {
                 ids.push(id);
             }
         }
@@ -57,14 +113,18 @@ impl Binder<'_> {
             let exprs = input.iter().map(|id| (*id, Expr::Column(*id))).chain(computed.iter().cloned()).collect();
             rel = Rel::Project { input: Box::new(rel), exprs };
         }
-        let mut check = Check {
-            own: from.columns.iter().map(|c| c.id).filter(|id| input.contains(id)).collect(),
-            determined: HashSet::new(),
-            grouped,
-            calls: aggregates,
-            any_values: HashMap::new(),
-        };
-        check.determined = self.determined(&ids, &computed, &check.own);
+        GroupColumns { rel, ids, computed }
+    }
+
+    /// Turns the expressions above the groups into ones over their columns.
+    fn parts_over_groups(
+        &mut self,
+        parts: Parts,
+        ids: &[ColId],
+        computed: &[(ColId, Expr)],
+        rolled_up: Option<&RolledUp>,
+        check: &mut Check,
+    ) -> Result<()> {
         let Parts { outputs, having, keys, windows } = parts;
         let mut clauses = vec![
             (outputs, "SELECT list".to_string()),
@@ -82,13 +142,15 @@ impl Binder<'_> {
                 // (manual 14.19.3).
                 let is_whole = computed.iter().any(|(_, grouped)| grouped == expr);
                 if is_whole || clause == "HAVING clause" || !self.env.session.only_full_group_by() {
-                    replace_computed(expr, &computed);
+                    replace_computed(expr, computed);
                 }
-                self.over_groups(expr, &ids, &mut check, i + 1, clause)?;
+                self.over_groups(expr, ids, check, i + 1, clause)?;
+                if let Some(rolled_up) = rolled_up {
+                    rolled_up.replace_keys(expr);
+                }
             }
         }
-        self.dependencies.add(ids.clone(), check.calls.iter().map(|(id, _)| *id).collect());
-        Ok(Rel::Aggregate { input: Box::new(rel), group: ids, aggregates: check.calls })
+        Ok(())
     }
 
     /// Columns of the block's own tables that the group columns determine. Columns of queries around it are constants.

@@ -2,7 +2,7 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    numbering::Expressions, scope::FromClause, star::Star, window::WindowCalls, written_null::WrittenParts,
+    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls, written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{
@@ -116,6 +116,8 @@ pub(crate) struct Output {
 #[derive(Debug, Default)]
 pub(crate) struct Aggregates {
     pub calls: Vec<(ColId, AggregateCall)>,
+    /// Calls of GROUPING().
+    pub groupings: Vec<GroupingCall>,
     /// Window functions, which are computed behind the aggregates.
     pub windows: WindowCalls,
 }
@@ -124,6 +126,11 @@ impl Aggregates {
     /// Returns true if there is an aggregate that makes one row of many: ANY_VALUE alone does not.
     pub fn reduce_rows(&self) -> bool {
         self.calls.iter().any(|(_, call)| call.function != AggregateFunction::AnyValue)
+    }
+
+    /// Returns true for the column of a call of GROUPING().
+    pub fn is_grouping(&self, id: &ColId) -> bool {
+        self.groupings.iter().any(|call| call.id == *id)
     }
 
     /// Takes all calls of ANY_VALUE away: in a query without groups the function gives what it is given.

@@ -4,9 +4,10 @@
 //!   binder      the state of one statement; conversions
 //!   scope       what names mean
 //!   query       WITH, UNION, VALUES          select     one SELECT
-//!   lateral     LATERAL
+//!   lateral     LATERAL                      multiset   INTERSECT, EXCEPT
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
+//!   rollup      WITH ROLLUP, GROUPING()
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   output      DISTINCT, and the columns that sort keys need
@@ -33,6 +34,7 @@ mod from;
 mod generated;
 mod hints;
 mod lateral;
+mod multiset;
 mod null_dates;
 mod numbering;
 mod order;
@@ -40,6 +42,7 @@ mod output;
 mod query;
 mod recursion;
 mod result_shape;
+mod rollup;
 mod scope;
 mod select;
 mod sort_length;

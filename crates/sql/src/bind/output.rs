@@ -10,7 +10,7 @@ use super::{
     result_shape::unnamed,
     select::{Selected, column_name},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ResultShape, ScalarFunction};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ResultShape, ScalarFunction, SortKey};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast;
 use std::collections::HashMap;
@@ -46,6 +46,9 @@ pub(super) struct Distinctness {
     pub distinct: bool,
     /// Columns that are the results of aggregate functions.
     pub calls: Vec<ColId>,
+    /// Of the groups of a rollup: the column of their places, and the first place of those that make a row. The rows
+    /// come in this order, behind the keys of ORDER BY.
+    pub first: Option<(ColId, AggregateCall)>,
 }
 
 /// Columns beside the outputs that sort keys need.
@@ -91,6 +94,12 @@ impl Binder<'_> {
             };
             computed |= !available.contains(&id);
             sort.extend(self.sort_keys_of(id, descending));
+        }
+        if let Some((place, call)) = distinctness.first {
+            extra.below.push((place, Expr::Column(place)));
+            let id = self.columns.add_computed("first place", call.ty, false);
+            sort.push(SortKey { expr: Expr::Column(id), descending: false });
+            extra.any_values.push((id, call));
         }
         let sorted = |input: Rel| match sort.is_empty() {
             true => limits.apply(input),

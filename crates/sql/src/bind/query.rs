@@ -10,7 +10,7 @@ use crate::{
     statement::{locking_of, tables_of},
     typing::{Item, result},
 };
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
+use muster_algebra::{ColId, Expr, Rel, SortKey};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
@@ -166,11 +166,8 @@ impl Binder<'_> {
                 }
                 continue;
             }
-            if all {
-                return Err(SqlError::unsupported(format!("{op} ALL")));
-            }
             let left = self.union(std::mem::take(&mut inputs), distinct)?;
-            inputs = vec![self.semi_operation(op, left, right)?];
+            inputs = vec![self.semi_operation(op, all, left, right)?];
             distinct = 0;
         }
         self.union(inputs, distinct)
@@ -234,7 +231,7 @@ impl Binder<'_> {
     }
 
     /// One type per column for all inputs.
-    fn common_types(&mut self, inputs: &[BoundQuery], operation: &str) -> Result<Vec<SqlType>> {
+    pub(super) fn common_types(&mut self, inputs: &[BoundQuery], operation: &str) -> Result<Vec<SqlType>> {
         (0..inputs[0].outputs.len())
             .map(|i| {
                 let item = |q: &BoundQuery| {
@@ -252,7 +249,7 @@ impl Binder<'_> {
     }
 
     /// The query with its columns cast where their types differ.
-    fn converted(&mut self, query: BoundQuery, types: &[SqlType]) -> (Rel, Vec<ColId>) {
+    pub(super) fn converted(&mut self, query: BoundQuery, types: &[SqlType]) -> (Rel, Vec<ColId>) {
         let ids: Vec<ColId> = query.outputs.iter().map(|o| o.id).collect();
         if ids.iter().zip(types).all(|(id, ty)| self.columns.ty(*id) == *ty) {
             return (query.rel, ids);
@@ -269,28 +266,6 @@ impl Binder<'_> {
         }
         let ids = exprs.iter().map(|(id, _)| *id).collect();
         (Rel::Project { input: Box::new(query.rel), exprs }, ids)
-    }
-
-    /// INTERSECT and EXCEPT: distinct rows of the left side that are, or are not, among the right ones. NULLs are
-    /// equal.
-    fn semi_operation(&mut self, op: SetOperator, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery> {
-        let kind = match op {
-            SetOperator::Intersect => JoinKind::Semi,
-            SetOperator::Except => JoinKind::Anti,
-            _ => return Err(SqlError::unsupported(op)),
-        };
-        let names = left.outputs.clone();
-        let inputs = [left, right];
-        let types = self.common_types(&inputs, &op.to_string())?;
-        let [left, right] = inputs;
-        let (left, columns) = self.converted(left, &types);
-        let (right, others) = self.converted(right, &types);
-        let pairs = columns.iter().zip(&others);
-        let on = pairs.map(|(a, b)| Expr::compare(CompareOp::NullSafeEq, Expr::Column(*a), Expr::Column(*b))).collect();
-        let left = Rel::Aggregate { input: Box::new(left), group: columns.clone(), aggregates: Vec::new() };
-        let rel = Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, straight: false };
-        let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
-        Ok(BoundQuery { rel, outputs })
     }
 
     /// `VALUES ROW(..), ROW(..)`; columns are called `column_0` and so on.

@@ -303,7 +303,7 @@ fn check_step(rel: &Rel, name: &str) -> Result<()> {
         return Ok(());
     }
     match rel {
-        Rel::Aggregate { .. } | Rel::Window { .. } => {
+        Rel::Aggregate { .. } | Rel::Rollup { .. } | Rel::Window { .. } => {
             let message = format!(
                 "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in \
                  recursive query block"

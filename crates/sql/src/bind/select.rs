@@ -7,12 +7,13 @@
 //! where the first Project, and those behind it, are there only if something is to compute.
 
 use super::{
-    aggregate::Parts,
+    aggregate::{GroupClause, Parts},
     binder::{Aggregates, Binder, BoundQuery},
     expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
     query::says_to_count,
+    rollup::{RollupOrder, check_groupings, is_rollup},
     scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
     written_null::lone_item,
@@ -106,17 +107,13 @@ impl Binder<'_> {
         let mut selected = self.select_list(select, &scope, names, &aggregates)?;
         keep_digits(&mut selected, wants_from);
         self.check_unused_windows(&scope, names, &aggregates)?;
-        let group = self.group_items(select, &scope, names, &selected)?;
-        let mut having = match &select.having {
-            Some(condition) => {
-                let cx = ExprContext::new(&scope, names, Clause::Having);
-                let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&aggregates), ..cx };
-                self.having(condition, cx)?
-            }
-            None => Vec::new(),
-        };
+        let group = self.group_items(select, &scope, names, &selected, &aggregates)?;
+        let cx = ExprContext::new(&scope, names, Clause::Having);
+        let cx = ExprContext { selected: &selected, group: &group, aggregates: Some(&aggregates), ..cx };
+        let mut having = self.having(select.having.as_ref(), cx)?;
         aggregates.borrow().windows.refuse_in_having(&having, &selected)?;
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
+        let is_rollup = is_rollup(&select.group_by)?;
         let aggregated = explicit_group || aggregates.borrow().reduce_rows();
         let mut keys = self.sort_keys(order_by, &scope, names, &selected, &aggregates, aggregated)?;
         let mut aggregates = aggregates.into_inner();
@@ -124,34 +121,37 @@ impl Binder<'_> {
             let exprs = selected.iter_mut().flat_map(Selected::exprs).chain(&mut having);
             aggregates.replace_any_values(exprs.chain(keys.iter_mut().map(|k| &mut k.expr)));
         }
-        if !ordered && !limits.is_set() {
+        check_groupings(&aggregates.groupings, is_rollup)?;
+        let is_order_wanted = ordered || limits.is_set();
+        if !is_order_wanted || aggregated && !explicit_group {
+            // Without GROUP BY there is one row.
             keys.clear();
         }
         self.note_rows(&selected, aggregated, wants_from.then_some(&from));
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         let mut windows = std::mem::take(&mut aggregates.windows);
-        let one_per_group = explicit_group && are_selected(&group, &selected);
+        let one_per_group = explicit_group && !is_rollup && are_selected(&group, &selected);
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
+        let mut order = RollupOrder { columns: Vec::new(), is_wanted: is_order_wanted, distinct };
         if aggregated {
-            if !explicit_group {
-                // There is one row.
-                keys.clear();
-            }
             let mut parts = parts(&mut selected, &mut having, &mut keys);
             parts.windows = windows.parts();
-            rel = self.group(rel, &from, group, aggregates.calls, parts)?;
+            let Aggregates { calls, groupings, .. } = aggregates;
+            let groups = self.group(rel, &from, GroupClause { keys: group, is_rollup, calls, groupings }, parts)?;
+            (rel, order.columns) = (groups.rel, groups.order);
         }
         if !having.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
-        rel = self.windows(rel, windows);
-        let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
+        let (rel, first) = self.in_rollup_order(rel, order, !windows.calls.is_empty(), &mut keys);
+        let rel = self.windows(rel, windows);
         if distinct || !is_for_client {
             selected.iter_mut().for_each(|s| s.item.shown = None);
         }
         let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
-        self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
+        self.finish(rel, selected, keys, Distinctness { distinct, calls, first }, limits)
     }
 
     /// The rows of the FROM clause that pass the condition of WHERE.
@@ -183,7 +183,8 @@ impl Binder<'_> {
         }
     }
 
-    fn having(&mut self, condition: &ast::Expr, mut cx: ExprContext) -> Result<Vec<Expr>> {
+    fn having(&mut self, condition: Option<&ast::Expr>, mut cx: ExprContext) -> Result<Vec<Expr>> {
+        let Some(condition) = condition else { return Ok(Vec::new()) };
         let item = self.expr(condition, &mut cx)?;
         Ok(self.condition(item).into_conjuncts())
     }
@@ -253,17 +254,15 @@ impl Binder<'_> {
         scope: &Scope,
         names: &Names,
         selected: &[Selected],
+        aggregates: &RefCell<Aggregates>,
     ) -> Result<Vec<Item>> {
-        let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else {
+        let GroupByExpr::Expressions(exprs, _) = &select.group_by else {
             return Err(SqlError::unsupported("GROUP BY ALL"));
         };
-        if !modifiers.is_empty() {
-            return Err(SqlError::unsupported("GROUP BY .. WITH ROLLUP"));
-        }
         let mut items = Vec::with_capacity(exprs.len());
         for expr in exprs {
             if matches!(expr, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
-                return Err(SqlError::unsupported("GROUP BY ROLLUP"));
+                return Err(SqlError::syntax(expr, 1));
             }
             let chosen = order::position(expr, selected.len(), Clause::GroupBy)?;
             let item = match chosen {
@@ -282,10 +281,11 @@ impl Binder<'_> {
                 && !item.expr.columns().is_empty()
                 && self.mentions_aggregate(&item.expr, scope)
             {
-                return Err(SqlError::new(
-                    ErrorCode::WrongGroupField,
-                    format!("Can't group on '{}'", selected[i].name),
-                ));
+                let name = match item.expr.columns().iter().any(|id| aggregates.borrow().is_grouping(id)) {
+                    true => "GROUPING function",
+                    false => &selected[i].name,
+                };
+                return Err(SqlError::new(ErrorCode::WrongGroupField, format!("Can't group on '{name}'")));
             }
             items.push(item);
         }

@@ -332,6 +332,8 @@ codes! {
     WindowInvalidFunctionAliasUse = 3594, "HY000";
     WindowNestedInSpecification = 3595, "HY000";
     WindowRowsIntervalUse = 3596, "HY000";
+    InvalidNumberOfArgs = 3601, "HY000";
+    FieldInGroupingNotGroupBy = 3602, "HY000";
     CantUpdateWithReadLock = 1223, "HY000";
     ReadOnlyTransaction = 1792, "25006";
     UnknownExplainFormat = 1791, "HY000";

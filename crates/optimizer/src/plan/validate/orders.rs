@@ -42,6 +42,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         PlanOp::Values { .. }
         | PlanOp::Working { .. }
         | PlanOp::Recursive { .. }
+        | PlanOp::Rollup { .. }
         | PlanOp::HashJoin { .. }
         | PlanOp::LookupJoin { .. }
         | PlanOp::NestedLoopJoin { .. }

@@ -41,6 +41,7 @@ fn most_rows(plan: &Plan) -> f64 {
         | PlanOp::Window { input, .. }
         | PlanOp::PartialAggregate { input, .. }
         | PlanOp::Shared { input, .. } => of(input),
+        PlanOp::Rollup { input, rollup } => of(input) * rollup.copies() as f64,
         PlanOp::Sort { input, fetch, .. } => first(input, *fetch),
         // Each partition has a limit of its own.
         PlanOp::Limit { input, count, .. } => first(input, count.map(|n| n.saturating_mul(plan.partitions as u64))),

@@ -65,6 +65,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
         PlanOp::Exchange { .. }
         | PlanOp::FinalAggregate { .. }
         | PlanOp::Working { .. }
+        | PlanOp::Rollup { .. }
         | PlanOp::Limit { .. }
         | PlanOp::EarlyStop { .. }
         | PlanOp::Shared { .. } => Ok(()),

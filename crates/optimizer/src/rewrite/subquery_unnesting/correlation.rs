@@ -60,6 +60,10 @@ pub fn pull_up(rel: Rel, outer: &ColSet, context: &mut RewriteContext<'_>) -> Op
         Rel::Aggregate { input, group, aggregates } if !group.is_empty() => {
             aggregate(*input, group, aggregates, outer, context)
         }
+        Rel::Rollup { input, rollup } => {
+            let Pulled { rel, conditions } = pull_up(*input, outer, context)?;
+            Some(Pulled { rel: Rel::Rollup { input: Box::new(rel), rollup }, conditions })
+        }
         Rel::Sort { input, keys } if !keys.iter().any(|k| correlated(&k.expr)) => pull_up(*input, outer, context),
         _ => None,
     }

@@ -76,7 +76,8 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
     )
 }
 
-fn invalid_use() -> SqlError {
+/// Error 1111.
+pub(in crate::bind) fn invalid_use() -> SqlError {
     SqlError::new(ErrorCode::InvalidGroupFuncUse, "Invalid use of group function")
 }
 

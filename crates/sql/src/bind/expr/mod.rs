@@ -48,6 +48,8 @@ mod tolerance;
 mod user_variable;
 pub(super) mod window;
 
+pub(super) use aggregate::invalid_use;
+
 use super::{
     binder::{Aggregates, Binder},
     scope::{Clause, Names, Scope},
@@ -332,6 +334,9 @@ impl Binder<'_> {
         };
         if window::is_window_function(&upper) {
             return Err(SqlError::syntax(")", 1));
+        }
+        if upper == "GROUPING" {
+            return self.grouping_call(function, cx);
         }
         if aggregate::is_aggregate(&upper) {
             return self.aggregate(&upper, function, cx);

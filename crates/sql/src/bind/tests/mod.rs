@@ -57,6 +57,7 @@ fn check_rel(rel: &Rel, columns: &Columns, made: &mut std::collections::HashSet<
             exprs.iter().filter(|(id, e)| *e != Expr::Column(*id)).map(|(id, _)| *id).collect()
         }
         Rel::Aggregate { aggregates, .. } => aggregates.iter().map(|(id, _)| *id).collect(),
+        Rel::Rollup { rollup, .. } => rollup.columns().collect(),
         Rel::Window { window, .. } => window.calls.iter().map(|(id, _)| *id).collect(),
         _ => Vec::new(),
     };

@@ -57,6 +57,9 @@ fn rel(r: &Rel, columns: &Columns, depth: usize, out: &mut String) {
         Rel::Lateral { rows, keeps, .. } => {
             format!("{}lateral {}", if *keeps { "left " } else { "" }, expr(rows, columns))
         }
+        Rel::Rollup { rollup, .. } => {
+            format!("rollup [{}]", list(&rollup.sources().collect::<Vec<_>>(), columns))
+        }
         Rel::Working { name, .. } => format!("working {name}"),
         Rel::Recursive { recursion, .. } => format!("recursive {}", recursion.name),
         Rel::Window { window, .. } => {
