@@ -12,6 +12,8 @@ pub struct Window {
     /// The order of the rows within a partition. Rows with equal keys are peers.
     pub order: Vec<SortKey>,
     pub calls: Vec<(ColId, WindowCall)>,
+    /// Only rows are wanted whose number or rank, the result of this call, is no greater.
+    pub limit: Option<(ColId, u64)>,
 }
 
 /// One call of a window function.
@@ -139,6 +141,11 @@ impl WindowFunction {
     pub fn uses_frame(&self) -> bool {
         use WindowFunction::*;
         matches!(self, FirstValue(_) | LastValue(_) | NthValue { .. } | Aggregate(_))
+    }
+
+    /// Returns true for a place in the partition that depends on the rows before only.
+    pub fn is_running_place(&self) -> bool {
+        matches!(self, WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank)
     }
 
     fn exprs(&self) -> Vec<&Expr> {

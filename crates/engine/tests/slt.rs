@@ -277,6 +277,8 @@ files! {
     views
     wide_decimals
     wide_decimals_random
+    window_arguments
+    window_limits
     windows
     year_bit
     zero_dates_as_null

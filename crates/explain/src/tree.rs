@@ -268,7 +268,8 @@ impl<'a> Tree<'a> {
         let sort_key = |key: &SortKey| self.sort_keys(std::slice::from_ref(key));
         let calls: Vec<String> =
             crate::window::calls(window, &expr, &sort_key).into_iter().map(|(_, text)| text).collect();
-        format!("{}: {}", crate::window::operator(window), calls.join(", "))
+        let limit = window.limit.map(|(_, most)| format!(", limit to place {most} of each partition"));
+        format!("{}: {}{}", crate::window::operator(window), calls.join(", "), limit.unwrap_or_default())
     }
 
     fn scan(&self, scan: &Scan) -> String {

@@ -54,7 +54,11 @@ impl Lowerer<'_> {
         let inputs = fields.len();
         fields.extend(types.into_iter().enumerate().map(|(i, ty)| Arc::new(Field::new(format!("w{i}"), ty, true))));
         let schema = Arc::new(Schema::new(fields));
-        let layout = Layout { partition, peers, results: list, schema: schema.clone() };
+        let limit = window.limit.and_then(|(id, most)| {
+            let first = finishes.iter().find(|(call, ..)| *call == id).map(|(.., first)| *first);
+            first.map(|first| (first, most))
+        });
+        let layout = Layout { partition, peers, results: list, limit, schema: schema.clone() };
         let exec = Arc::new(WindowExec::new(node.exec.clone(), Arc::new(layout)));
         let scope = Scope { schema: schema.clone(), columns: Vec::new(), traits: TraitMap::new() };
         let mut outputs: Vec<(Physical, String)> =

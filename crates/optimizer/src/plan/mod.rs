@@ -110,6 +110,7 @@ impl<'a> Planner<'a> {
             Rel::Filter { input, predicates } => match &**input {
                 Rel::Get { .. } => self.plan_table(input, predicates, required, &[], None),
                 Rel::Join { .. } => join_order::plan_joins(self, rel, required),
+                Rel::Window { input, window } => self.plan_filtered_window(input, window, predicates, required),
                 _ => {
                     let mut below = required.clone();
                     below.extend(scope::exprs_columns(predicates));

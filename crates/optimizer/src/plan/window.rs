@@ -3,7 +3,7 @@
 
 use super::{Planner, order};
 use crate::scope::{self, ColSet};
-use muster_algebra::{Estimate, Plan, PlanOp, Rel, Window};
+use muster_algebra::{ColId, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, Value, Window, WindowFunction};
 use muster_types::Result;
 
 impl Planner<'_> {
@@ -17,9 +17,10 @@ impl Planner<'_> {
         let mut below: ColSet = required.difference(&produced).copied().collect();
         below.extend(scope::exprs_columns(window.exprs()));
         let keys = window.sort_keys();
-        let mut plan = self.plan_ordered(input, &keys, None, &below)?;
+        let fetch = first_rows(&window);
+        let mut plan = self.plan_ordered(input, &keys, fetch, &below)?;
         if !plan.order.starts_with(&keys) {
-            plan = order::sorted(plan, keys, None, &self.options.cost);
+            plan = order::sorted(plan, keys, fetch, &self.options.cost);
         }
         let rows = plan.estimate.rows;
         let cost_ms = plan.estimate.cost_ms + self.options.cost.window(rows, window.calls.len());
@@ -27,4 +28,56 @@ impl Planner<'_> {
         let given = plan.order.clone();
         Ok(Plan::new(PlanOp::Window { input: Box::new(plan), window }, output, Estimate { rows, cost_ms }, given))
     }
+
+    /// Windows with conditions above them. Of conditions such as `ROW_NUMBER() .. <= 3` rows beyond are not delivered.
+    pub(super) fn plan_filtered_window(
+        &mut self,
+        input: &Rel,
+        window: &Window,
+        predicates: &[Expr],
+        required: &ColSet,
+    ) -> Result<Plan> {
+        let mut below = required.clone();
+        below.extend(scope::exprs_columns(predicates));
+        let mut window = window.clone();
+        window.calls.retain(|(id, _)| below.contains(id));
+        window.limit = limit_of(&window, predicates);
+        let plan = self.plan_window(input, &window, &below)?;
+        self.filter(plan, predicates.to_vec(), required)
+    }
+}
+
+/// The least limit that conditions set to the number or rank of rows in a window of nothing but such functions.
+fn limit_of(window: &Window, predicates: &[Expr]) -> Option<(ColId, u64)> {
+    if !window.calls.iter().all(|(_, call)| call.function.is_running_place()) {
+        return None;
+    }
+    let limits = predicates.iter().filter_map(|predicate| {
+        let Expr::Compare { op, left, right } = predicate else { return None };
+        let (op, id, value) = match (&**left, &**right) {
+            (Expr::Column(id), Expr::Literal { value, .. }) => (*op, *id, value),
+            (Expr::Literal { value, .. }, Expr::Column(id)) => (op.mirrored(), *id, value),
+            _ => return None,
+        };
+        let most = match value {
+            Value::Int(number) => u64::try_from(*number).unwrap_or(0),
+            Value::UInt(number) => *number,
+            _ => return None,
+        };
+        let is_place = window.calls.iter().any(|(call, _)| *call == id);
+        let most = match op {
+            CompareOp::LtEq | CompareOp::Eq | CompareOp::NullSafeEq => most,
+            CompareOp::Lt => most.saturating_sub(1),
+            _ => return None,
+        };
+        is_place.then_some((id, most))
+    });
+    limits.min_by_key(|(_, most)| *most)
+}
+
+/// How many rows of the input are enough, if the rows are one partition and numbered.
+fn first_rows(window: &Window) -> Option<u64> {
+    let (id, most) = window.limit.filter(|_| window.partition.is_empty())?;
+    let mut calls = window.calls.iter();
+    calls.any(|(call, own)| *call == id && own.function == WindowFunction::RowNumber).then_some(most.max(1))
 }

@@ -2,7 +2,8 @@
 
 use super::{
     BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls, written_null::WrittenParts,
+    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls,
+    written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{

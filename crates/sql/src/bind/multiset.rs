@@ -57,7 +57,7 @@ impl Binder<'_> {
         let number = self.columns.add_computed("number", ty, false);
         let call = WindowCall { function: WindowFunction::RowNumber, frame: Frame::whole(), ty };
         let partition = columns.iter().map(|id| Expr::Column(*id)).collect();
-        let window = Window { partition, order: Vec::new(), calls: vec![(number, call)] };
+        let window = Window { partition, order: Vec::new(), calls: vec![(number, call)], limit: None };
         (Rel::Window { input: Box::new(rel), window }, number)
     }
 }

@@ -224,7 +224,7 @@ impl Binder<'_> {
         let ty = SqlType::BIGINT_UNSIGNED;
         let place = self.columns.add_computed("place", ty, false);
         let call = WindowCall { function: WindowFunction::RowNumber, frame: Frame::whole(), ty };
-        let window = Window { partition: Vec::new(), order: Vec::new(), calls: vec![(place, call)] };
+        let window = Window { partition: Vec::new(), order: Vec::new(), calls: vec![(place, call)], limit: None };
         let rel = Rel::Window { input: Box::new(sorted(rel, columns)), window };
         let args = vec![Expr::Column(place)];
         let first = AggregateCall { function: AggregateFunction::Min, args, distinct: false, ty };

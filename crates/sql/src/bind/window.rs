@@ -34,7 +34,7 @@ pub(crate) struct WindowCalls {
 
 impl BoundWindow {
     fn into_window(self, id: ColId) -> Window {
-        Window { partition: self.partition, order: self.order, calls: vec![(id, self.call)] }
+        Window { partition: self.partition, order: self.order, calls: vec![(id, self.call)], limit: None }
     }
 }
 

@@ -326,6 +326,7 @@ codes! {
     WindowRangeFrameOrderType = 3587, "HY000";
     WindowRangeFrameTemporalType = 3588, "HY000";
     WindowRangeFrameNumericType = 3589, "HY000";
+    WindowFrameNonConst = 3590, "HY000";
     WindowDuplicateName = 3591, "HY000";
     WindowIllegalOrderBy = 3592, "HY000";
     WindowInvalidFunctionUse = 3593, "HY000";

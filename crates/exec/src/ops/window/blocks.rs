@@ -120,7 +120,7 @@ impl Blocks {
     }
 }
 
-fn evaluated(keys: &[Physical], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+pub(super) fn evaluated(keys: &[Physical], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
     keys.iter().map(|key| key.evaluate(batch)?.into_array(batch.num_rows())).collect()
 }
 
@@ -133,7 +133,7 @@ fn ranges(begins: &[usize], end: usize) -> Vec<Range<usize>> {
 
 /// One bit for each row: true if one of the keys differs from the row's before. `last`: the keys of the row before the
 /// first one; empty: there is none, so that the first row differs.
-fn begins(keys: &[ArrayRef], last: &[ArrayRef]) -> Result<BooleanBuffer> {
+pub(super) fn begins(keys: &[ArrayRef], last: &[ArrayRef]) -> Result<BooleanBuffer> {
     let Some(rows) = keys.first().map(|key| key.len()) else { return Ok(BooleanBuffer::new_unset(0)) };
     let mut first = last.is_empty();
     for (last, key) in last.iter().zip(keys) {

@@ -5,6 +5,7 @@
 //!                     frame.rs      the rows that a function sees, for each row
 //!                     position.rs   ROW_NUMBER, RANK .. NTILE, and the rows of LAG, FIRST_VALUE ..
 //!                     aggregate.rs  SUM, COUNT .. over frames
+//!                     running.rs    ROW_NUMBER, RANK, DENSE_RANK alone, row by row
 //! ```
 //!
 //! A partition is in memory while it is computed. DataFusion's operators keep it there as well, and compute a sliding
@@ -15,6 +16,7 @@ mod aggregate;
 mod blocks;
 mod frame;
 mod position;
+mod running;
 
 pub use aggregate::Aggregated;
 pub use frame::{PhysicalBound, PhysicalFrame, ValueRange};
@@ -39,6 +41,8 @@ use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, coop::cooperative,
     stream::RecordBatchStreamAdapter,
 };
+use futures::StreamExt;
+use running::Running;
 use std::{fmt, sync::Arc};
 
 /// A function, whose results are a column behind those of the input.
@@ -69,6 +73,8 @@ pub struct Layout {
     /// Rows of a partition are peers if these are equal.
     pub peers: Vec<Physical>,
     pub results: Vec<WindowResult>,
+    /// Only rows pass of which the result at this position is no greater. All results are places then.
+    pub limit: Option<(usize, u64)>,
     /// The input's columns, then the results.
     pub schema: SchemaRef,
 }
@@ -108,6 +114,12 @@ impl ExecutionPlan for WindowExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context.clone())?;
+        if self.layout.is_running() {
+            let mut running = Running::new(self.layout.clone());
+            let batches = input.map(move |batch| running.numbered(&batch?));
+            let stream = RecordBatchStreamAdapter::new(self.schema(), batches);
+            return Ok(Box::pin(cooperative(stream)));
+        }
         let memory = MemoryConsumer::new(format!("window[{partition}]")).register(context.memory_pool());
         let batch_rows = context.session_config().batch_size();
         let blocks = Blocks::new(self.layout.clone(), input, memory, batch_rows);

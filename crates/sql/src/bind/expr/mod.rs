@@ -23,6 +23,7 @@
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
 //!   window      functions with OVER
+//!   window_frame  the rows that they see
 //! ```
 
 mod aggregate;
@@ -47,6 +48,7 @@ mod text_arguments;
 mod tolerance;
 mod user_variable;
 pub(super) mod window;
+mod window_frame;
 
 pub(super) use aggregate::invalid_use;
 

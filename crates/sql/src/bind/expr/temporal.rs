@@ -22,8 +22,8 @@ const SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
 
 /// An interval: so many of a unit.
 pub(super) struct Interval {
-    unit: IntervalUnit,
-    count: Item,
+    pub unit: IntervalUnit,
+    pub count: Item,
 }
 
 impl Binder<'_> {
@@ -288,7 +288,7 @@ impl Binder<'_> {
 
 /// Returns true if a TIME that is moved by the unit is a datetime: for days and more, and for all units of several
 /// parts that begin with days but DAY_MICROSECOND.
-fn moves_days(unit: IntervalUnit) -> bool {
+pub(super) fn moves_days(unit: IntervalUnit) -> bool {
     use IntervalUnit::*;
     unit.keeps_dates() || matches!(unit, DaySecond | DayMinute | DayHour)
 }

@@ -3,34 +3,39 @@
 use super::{
     ExprContext,
     aggregate::{AGGREGATE_LENGTH, is_aggregate},
+    literal,
 };
 use crate::{
     bind::{
+        Parameters,
         binder::{Aggregates, Binder},
-        order::{self, limit_number},
+        order,
         scope::{Clause, Names, Scope},
         window::{BoundWindow, UNNAMED},
     },
     typing::{Item, result},
 };
-use muster_algebra::{
-    AggregateFunction, ArithmeticOp, ColId, Expr, Frame, FrameBound, FrameUnits, ResultShape, SortKey, ValueBound,
-    WindowCall, WindowFunction,
-};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, sql_type::DECIMAL_MAX_PRECISION, temporal::FSP_MAX};
+use muster_algebra::{AggregateFunction, ColId, Expr, Frame, ResultShape, SortKey, WindowCall, WindowFunction};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast::{
-    self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, WindowFrameUnits,
-    WindowType,
+    self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, WindowType,
 };
 use std::cell::RefCell;
 
 /// A window with everything that it inherits.
-struct Definition {
+pub(super) struct Definition {
     /// The window's name in error messages.
-    name: String,
+    pub name: String,
     partition: Vec<ast::Expr>,
     order: Vec<ast::OrderByExpr>,
-    frame: Option<ast::WindowFrame>,
+    pub frame: Option<ast::WindowFrame>,
+}
+
+/// A number of rows that stands as a parameter or a user variable.
+pub(super) enum RowCount {
+    Rows(u64),
+    Null,
+    Negative,
 }
 
 /// A bound window function and the type that its result shows.
@@ -264,165 +269,6 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    /// The frame. Errors 3584 to 3589, 3596.
-    fn frame(&mut self, definition: &Definition, order: &[(Item, bool)], cx: &mut ExprContext) -> Result<Frame> {
-        let Some(frame) = &definition.frame else {
-            return Ok(match order.is_empty() {
-                true => Frame::whole(),
-                false => Frame {
-                    units: FrameUnits::Range,
-                    start: FrameBound::UnboundedPreceding,
-                    end: FrameBound::CurrentRow,
-                },
-            });
-        };
-        let name = &definition.name;
-        let units = match frame.units {
-            WindowFrameUnits::Rows => FrameUnits::Rows,
-            WindowFrameUnits::Range => FrameUnits::Range,
-            WindowFrameUnits::Groups => return Err(SqlError::unsupported("GROUPS")),
-        };
-        use ast::WindowFrameBound as B;
-        if frame.end_bound.is_none() && matches!(frame.start_bound, B::Following(_)) {
-            return Err(SqlError::syntax("FOLLOWING", 1));
-        }
-        let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);
-        if matches!(frame.start_bound, B::Following(None)) {
-            let message = format!("Window '{name}': frame start cannot be UNBOUNDED FOLLOWING.");
-            return Err(SqlError::new(ErrorCode::WindowFrameStartIllegal, message));
-        }
-        if matches!(end, B::Preceding(None)) {
-            let message = format!("Window '{name}': frame end cannot be UNBOUNDED PRECEDING.");
-            return Err(SqlError::new(ErrorCode::WindowFrameEndIllegal, message));
-        }
-        let place = |bound: &B| match bound {
-            B::Preceding(_) => 0,
-            B::CurrentRow => 1,
-            B::Following(_) => 2,
-        };
-        if place(&frame.start_bound) > place(&end) {
-            return Err(illegal_frame(name));
-        }
-        let start = self.frame_bound(&frame.start_bound, units, definition, order, cx)?;
-        let end = self.frame_bound(&end, units, definition, order, cx)?;
-        Ok(Frame { units, start, end })
-    }
-
-    fn frame_bound(
-        &mut self,
-        bound: &ast::WindowFrameBound,
-        units: FrameUnits,
-        definition: &Definition,
-        order: &[(Item, bool)],
-        cx: &mut ExprContext,
-    ) -> Result<FrameBound> {
-        let (offset, forward) = match bound {
-            ast::WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
-            ast::WindowFrameBound::Preceding(None) => return Ok(FrameBound::UnboundedPreceding),
-            ast::WindowFrameBound::Following(None) => return Ok(FrameBound::UnboundedFollowing),
-            ast::WindowFrameBound::Preceding(Some(offset)) => (&**offset, false),
-            ast::WindowFrameBound::Following(Some(offset)) => (&**offset, true),
-        };
-        if units == FrameUnits::Rows {
-            let rows = self.frame_rows(offset, &definition.name)?;
-            return Ok(if forward { FrameBound::RowsAfter(rows) } else { FrameBound::RowsBefore(rows) });
-        }
-        let bound = self.range_bound(offset, forward, definition, order, cx)?;
-        Ok(if forward { FrameBound::After(bound) } else { FrameBound::Before(bound) })
-    }
-
-    /// The number of rows of a bound. Errors 3586, 3596.
-    fn frame_rows(&self, offset: &ast::Expr, name: &str) -> Result<u64> {
-        match offset {
-            ast::Expr::Interval(_) => {
-                let message = format!("Window '{name}': INTERVAL can only be used with RANGE frames.");
-                Err(SqlError::new(ErrorCode::WindowRowsIntervalUse, message))
-            }
-            ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(digits, _) => digits.parse().map_err(|_| illegal_frame(name)),
-                ast::Value::Placeholder(_) => limit_number(self, offset).map_err(|_| illegal_frame(name)),
-                ast::Value::Null | ast::Value::SingleQuotedString(_) => Err(illegal_frame(name)),
-                other => Err(SqlError::syntax(other, 1)),
-            },
-            other => Err(SqlError::syntax(other, 1)),
-        }
-    }
-
-    /// A bound that is a value. Errors 3586 to 3589.
-    fn range_bound(
-        &mut self,
-        offset: &ast::Expr,
-        forward: bool,
-        definition: &Definition,
-        order: &[(Item, bool)],
-        cx: &mut ExprContext,
-    ) -> Result<ValueBound> {
-        let name = &definition.name;
-        let wrong_order = || {
-            let message = format!(
-                "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of \
-                 numeric or temporal type"
-            );
-            SqlError::new(ErrorCode::WindowRangeFrameOrderType, message)
-        };
-        let [(key, descending)] = order else { return Err(wrong_order()) };
-        let ty = self.declared_type(key).unwrap_or(key.ty);
-        if !ty.is_temporal() && !ty.is_numeric() && !matches!(ty, SqlType::Year | SqlType::Bit { .. }) {
-            return Err(wrong_order());
-        }
-        let is_moment = ty.is_temporal() && ty != SqlType::Year;
-        let subtract = forward == *descending;
-        match (offset, is_moment) {
-            (ast::Expr::Interval(interval), true) => {
-                let moment = match ty {
-                    SqlType::Time { .. } => SqlType::Time { fsp: FSP_MAX },
-                    _ => SqlType::DateTime { fsp: FSP_MAX },
-                };
-                let interval = self.interval(interval, cx)?;
-                let key = self.convert(key.clone(), moment);
-                let value = self.add_interval(key.clone(), interval, subtract)?;
-                Ok(ValueBound { key: key.expr, value: self.convert(value, moment).expr })
-            }
-            (_, true) => {
-                let message = format!(
-                    "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
-                     value allowed."
-                );
-                Err(SqlError::new(ErrorCode::WindowRangeFrameTemporalType, message))
-            }
-            (ast::Expr::Interval(_), false) => {
-                let message = format!(
-                    "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
-                     allowed."
-                );
-                Err(SqlError::new(ErrorCode::WindowRangeFrameNumericType, message))
-            }
-            (ast::Expr::Value(_), false) => {
-                let offset = self.expr(offset, cx)?;
-                if offset.is_null_literal() || !offset.ty.is_numeric() {
-                    return Err(illegal_frame(name));
-                }
-                Ok(self.numeric_bound(key.clone(), offset, subtract))
-            }
-            (other, false) => Err(SqlError::syntax(other, 1)),
-        }
-    }
-
-    /// As [`Binder::range_bound`], for numbers: all as decimals that hold any sum, or as doubles.
-    fn numeric_bound(&mut self, key: Item, offset: Item, subtract: bool) -> ValueBound {
-        let is_exact = |item: &Item| !matches!(item.ty, SqlType::Float | SqlType::Double);
-        let ty = match (key.decimal_digits(), offset.decimal_digits()) {
-            (Some((_, scale)), Some((_, other))) if is_exact(&key) && is_exact(&offset) => {
-                SqlType::decimal(DECIMAL_MAX_PRECISION.into(), scale.max(other))
-            }
-            _ => SqlType::Double,
-        };
-        let (key, offset) = (self.convert(key, ty).expr, self.convert(offset, ty).expr);
-        let op = if subtract { ArithmeticOp::Sub } else { ArithmeticOp::Add };
-        let value = Expr::Arithmetic { op, left: Box::new(key.clone()), right: Box::new(offset), ty };
-        ValueBound { key, value }
-    }
-
     /// An aggregate with OVER. Errors 1235 for DISTINCT, GROUP_CONCAT and the aggregates of JSON.
     fn windowed_aggregate(
         &mut self,
@@ -472,8 +318,9 @@ impl Binder<'_> {
         }
     }
 
-    /// The number of rows that is an argument. Errors: 1210 if it is less than `least`, 1064 if it is an expression.
-    fn row_number(&self, expr: &ast::Expr, name: &str, least: u64) -> Result<u64> {
+    /// The number of rows that is an argument: digits, a parameter or a user variable. Errors: 1210 for one that is less
+    /// than `least` or no integer, 1064 for an expression. As in MySQL, NTH_VALUE(.., ?) of NULL is NULL.
+    fn row_number(&mut self, expr: &ast::Expr, name: &str, least: u64) -> Result<u64> {
         let wrong = || SqlError::wrong_arguments(name);
         let number = match expr {
             ast::Expr::Value(value) => match &value.value {
@@ -481,12 +328,41 @@ impl Binder<'_> {
                     true => digits.parse::<i64>().map_err(|_| wrong())? as u64,
                     false => return Err(SqlError::syntax(digits, 1)),
                 },
-                ast::Value::Placeholder(_) => limit_number(self, expr).map_err(|_| wrong())?,
+                ast::Value::Placeholder(_) => match self.row_count(expr)? {
+                    RowCount::Rows(number) => number,
+                    RowCount::Null if name == "nth_value" => u64::MAX,
+                    RowCount::Null | RowCount::Negative => return Err(wrong()),
+                },
+                ast::Value::Null if name == "nth_value" => return Err(wrong()),
                 other => return Err(SqlError::syntax(other, 1)),
             },
+            ast::Expr::Identifier(variable) if variable.value.starts_with('@') => {
+                self.uses_variables = true;
+                let name = variable.value.trim_start_matches('@').to_lowercase();
+                match self.env.session.user_variable(&name) {
+                    Value::Int(number) => u64::try_from(number).map_err(|_| wrong())?,
+                    Value::Bool(value) => u64::from(value),
+                    _ => return Err(wrong()),
+                }
+            }
             other => return Err(SqlError::syntax(other, 1)),
         };
         if number >= least { Ok(number) } else { Err(wrong()) }
+    }
+
+    /// The number of rows that is a parameter; any while its value is not known. Error 1210 for no integer.
+    pub(super) fn row_count(&self, parameter: &ast::Expr) -> Result<RowCount> {
+        let ast::Expr::Value(placeholder) = parameter else { return Err(SqlError::internal("not a parameter")) };
+        if matches!(self.env.parameters, Parameters::Unknown) {
+            return Ok(RowCount::Rows(1));
+        }
+        Ok(match literal::parameter(self, &placeholder.value)? {
+            Value::Null => RowCount::Null,
+            Value::Int(rows) => u64::try_from(rows).map_or(RowCount::Negative, RowCount::Rows),
+            Value::Bool(rows) => RowCount::Rows(u64::from(rows)),
+            Value::UInt(rows) => RowCount::Rows(rows),
+            _ => return Err(SqlError::wrong_arguments("EXECUTE")),
+        })
     }
 
     /// A function that gives the value of another row.
@@ -526,10 +402,4 @@ impl Binder<'_> {
         let function = WindowFunction::Shifted { value, offset, forward, default: Some(default) };
         Ok(BoundFunction { function, ty, shown: ty, decimals })
     }
-}
-
-/// Error 3586.
-fn illegal_frame(name: &str) -> SqlError {
-    let message = format!("Window '{name}': frame start or end is negative, NULL or of non-integral type");
-    SqlError::new(ErrorCode::WindowFrameIllegal, message)
 }
