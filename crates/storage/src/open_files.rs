@@ -4,7 +4,7 @@ use crate::{
     FileId, Result, StorageError,
     buffer_pool::BufferPool,
     directory::{self, Identity},
-    file::{self, Companion, PageFile},
+    file::{self, Companion, PageFile, TemporarySpace},
     io::Disk,
     mutex::Mutex,
 };
@@ -44,6 +44,8 @@ struct Numbers {
     /// Numbers below this are written down as used.
     reserved: u32,
     open: HashMap<FileId, Weak<PageFile>>,
+    /// Files that do not outlive the process, each with the budget that its room is taken of.
+    temporary: HashMap<FileId, Arc<TemporarySpace>>,
 }
 
 /// How a directory is opened.
@@ -65,7 +67,8 @@ impl OpenFiles {
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = numbers_in(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let numbers = Mutex::new(Numbers { next, reserved: identity.next_file, open: HashMap::new() });
+        let numbers =
+            Mutex::new(Numbers { next, reserved: identity.next_file, open: HashMap::new(), temporary: HashMap::new() });
         let (directory, page_size, identity) = (directory.to_path_buf(), identity.page_size, identity.id);
         Ok(OpenFiles { directory, disk, pool, page_size, sync, read_only, identity, numbers })
     }
@@ -99,7 +102,9 @@ impl OpenFiles {
     }
 
     /// Makes a file of pages under a number that was never used: header only, not synced.
-    pub fn new_file(&self, index_id: u32) -> Result<Arc<PageFile>> {
+    ///
+    /// `temporary`: it does not outlive the process, and takes its room of this budget.
+    pub fn new_file(&self, index_id: u32, temporary: Option<&Arc<TemporarySpace>>) -> Result<Arc<PageFile>> {
         self.check_writable()?;
         let mut numbers = self.numbers.lock();
         let id = FileId(numbers.next);
@@ -113,6 +118,10 @@ impl OpenFiles {
         }
         numbers.next = next;
         let file = PageFile::create(Arc::clone(&self.disk), &self.directory, id, index_id, self.page_size, self.sync)?;
+        if let Some(space) = temporary {
+            file.make_temporary(space);
+            numbers.temporary.insert(id, Arc::clone(space));
+        }
         numbers.open.retain(|_, file| file.strong_count() > 0);
         numbers.open.insert(id, Arc::downgrade(&file));
         Ok(file)
@@ -129,6 +138,9 @@ impl OpenFiles {
             let reason = format!("pages of {} bytes, the directory has {}", file.page_size(), self.page_size);
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
         }
+        if let Some(space) = numbers.temporary.get(&id) {
+            file.make_temporary(space);
+        }
         numbers.open.insert(id, Arc::downgrade(&file));
         Ok(file)
     }
@@ -137,6 +149,7 @@ impl OpenFiles {
     /// or on disk.
     pub fn delete_file(&self, file: &PageFile) -> Result<()> {
         let deleted = file.delete();
+        self.numbers.lock().temporary.remove(&file.id());
         self.pool.discard_file(file);
         let companions = self.remove_names(file.id(), None);
         deleted.and(companions)
@@ -146,7 +159,10 @@ impl OpenFiles {
     pub fn delete_file_of(&self, id: FileId) -> Result<()> {
         match self.open_file(id) {
             Ok(file) => self.delete_file(&file),
-            Err(_) => self.remove_names(id, Some(file::file_path(&self.directory, id))),
+            Err(_) => {
+                self.numbers.lock().temporary.remove(&id);
+                self.remove_names(id, Some(file::file_path(&self.directory, id)))
+            }
         }
     }
 

@@ -121,11 +121,14 @@ impl BufferPool {
             })
             .collect();
         self.write_order.check(copies[0].file)?;
-        let lsn = copies.iter().map(|copy| PageHeader(copy.bytes).lsn()).max().unwrap_or(0);
+        // Recovery does not look at temporary files.
+        let is_kept = |copied: &Copied| copied.file.temporary_space().is_none();
+        let kept = copies.iter().zip(batch).filter(|(_, copied)| is_kept(copied));
+        let lsn = kept.map(|(copy, _)| PageHeader(copy.bytes).lsn()).max().unwrap_or(0);
         if !self.planted.has(PlantedFault::PageBeforeLog) {
             self.write_order.make_log_durable(lsn)?;
         }
-        let doublewrite = self.write_order.doublewrite();
+        let doublewrite = self.write_order.doublewrite().filter(|_| batch.iter().any(is_kept));
         if let Some(doublewrite) = &doublewrite {
             doublewrite.save(&copies)?;
             self.doublewrite_pages.fetch_add(copies.len() as u64, Relaxed);

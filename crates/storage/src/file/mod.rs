@@ -9,9 +9,11 @@
 
 mod header;
 mod sequential_writer;
+mod temporary_space;
 
 pub use header::{FileHeader, TREE_FIELDS};
 pub use sequential_writer::SequentialWriter;
+pub use temporary_space::TemporarySpace;
 
 use crate::{
     FileId, Result, StorageError,
@@ -23,7 +25,7 @@ use header::FILE_MAGIC;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
@@ -60,6 +62,15 @@ pub struct PageFile {
     deleted: AtomicBool,
     resident: AtomicU64,
     tree: AtomicU32,
+    /// Of a file that does not outlive the process: changes of its pages are not in the log, and nothing is synced.
+    temporary: OnceLock<Taken>,
+}
+
+/// The room that a temporary file has taken.
+#[derive(Debug)]
+struct Taken {
+    space: Arc<TemporarySpace>,
+    pages: AtomicU32,
 }
 
 /// Path of a file in the data directory.
@@ -207,6 +218,35 @@ impl PageFile {
             deleted: AtomicBool::new(false),
             resident: AtomicU64::new(0),
             tree: AtomicU32::new(0),
+            temporary: OnceLock::new(),
+        }
+    }
+
+    /// Makes the file a temporary one, whose room is taken of a budget. Nobody has changed it yet.
+    pub(crate) fn make_temporary(&self, space: &Arc<TemporarySpace>) {
+        let taken = Taken { space: Arc::clone(space), pages: AtomicU32::new(0) };
+        if self.temporary.set(taken).is_ok() {
+            self.take_room(*self.allocated.lock());
+        }
+    }
+
+    /// The budget of a temporary file.
+    pub(crate) fn temporary_space(&self) -> Option<&Arc<TemporarySpace>> {
+        self.temporary.get().map(|taken| &taken.space)
+    }
+
+    /// Counts room for so many pages in all as taken.
+    fn take_room(&self, pages: u32) {
+        let Some(taken) = self.temporary.get() else { return };
+        let before = taken.pages.fetch_max(pages, Ordering::Relaxed);
+        taken.space.take(u64::from(pages.saturating_sub(before)) * self.page_size as u64);
+    }
+
+    /// Error `DiskFull` if the file is a temporary one and its budget is used up.
+    pub(crate) fn check_room(&self) -> Result<()> {
+        match self.temporary_space().is_some_and(|space| space.is_used_up()) {
+            true => Err(StorageError::DiskFull { path: self.path().to_path_buf() }),
+            false => Ok(()),
         }
     }
 
@@ -347,7 +387,9 @@ impl PageFile {
         let grown = self.io.allocate(&self.file, bytes).map(|()| wanted);
         // A nearly full disk may still have room for the one page.
         let grown = grown.or_else(|_| self.io.allocate(&self.file, self.offset(page_no + 1)).map(|()| page_no + 1));
-        grown.map(Some).map_err(|e| self.error(e))
+        let pages = grown.map_err(|e| self.error(e))?;
+        self.take_room(pages);
+        Ok(Some(pages))
     }
 
     pub(crate) fn io(&self) -> &Arc<dyn Disk> {
@@ -369,13 +411,14 @@ impl PageFile {
 
     /// Makes what was written durable. Files in use are synced by [`crate::buffer_pool::BufferPool::sync_file`].
     pub fn sync(&self) -> Result<()> {
-        if self.sync { self.io.sync(&self.file).map_err(|e| self.error(e)) } else { Ok(()) }
+        let is_synced = self.sync && self.temporary.get().is_none();
+        if is_synced { self.io.sync(&self.file).map_err(|e| self.error(e)) } else { Ok(()) }
     }
 
     /// Makes the file's name durable.
     pub fn sync_directory(&self) -> Result<()> {
         match self.path().parent() {
-            Some(directory) if self.sync => {
+            Some(directory) if self.sync && self.temporary.get().is_none() => {
                 self.io.sync_directory(directory).map_err(|e| StorageError::io(directory, e))
             }
             _ => Ok(()),
@@ -391,6 +434,14 @@ impl PageFile {
 
     pub fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for PageFile {
+    fn drop(&mut self) {
+        if let Some(taken) = self.temporary.get() {
+            taken.space.give_back(u64::from(taken.pages.load(Ordering::Relaxed)) * self.page_size as u64);
+        }
     }
 }
 

@@ -159,6 +159,8 @@ impl Chunk {
         if self.used == 0 {
             return Ok(());
         }
+        file.check_room()?;
+        file.take_room(((self.offset + self.used as u64) / file.page_size() as u64) as u32);
         let mut ops = [WriteOp::new(file.io_file(), self.offset, vec![&self.buffer[..self.used]])];
         file.io().write(&mut ops);
         let [op] = ops;

@@ -16,7 +16,9 @@ impl NewFiles {
     }
 
     pub fn create(&self, index_id: u32) -> Result<Arc<PageFile>> {
-        let file = self.table.open_files().new_file(index_id)?;
+        // They are kept as those of the table are.
+        let temporary = self.table.tree(0).file().temporary_space();
+        let file = self.table.open_files().new_file(index_id, temporary)?;
         self.files.lock().push(Arc::clone(&file));
         Ok(file)
     }

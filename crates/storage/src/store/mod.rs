@@ -28,7 +28,7 @@ use crate::{
     Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,
     buffer_pool::BufferPool,
     directory,
-    file::{self, PageFile, SequentialWriter},
+    file::{self, PageFile, SequentialWriter, TemporarySpace},
     io::{self, Disk, FileLock, overlay::OverlayDisk},
     log::{Log, LogStatus, SmallFiles},
     open_files::{FileAccess, KeptOpen, OpenFiles},
@@ -145,7 +145,7 @@ impl Store {
 
     /// Makes a file of pages under a number that was never used: header only, not synced.
     pub fn new_file(&self, index_id: u32) -> Result<Arc<PageFile>> {
-        self.files.new_file(index_id)
+        self.files.new_file(index_id, None)
     }
 
     /// Opens a file, or hands out the one that is open. Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
@@ -166,9 +166,19 @@ impl Store {
 
     /// Makes an empty table: one new file per index, synced. The caller keeps the numbers.
     pub fn create_table(self: &Arc<Self>, schema: &TableSchema) -> Result<Vec<FileId>> {
+        self.create_table_in(schema, None)
+    }
+
+    /// Makes an empty table as [`Store::create_table`] does. `temporary`: it does not outlive the process; its files,
+    /// and those that loads put in their places, are not in the log, and take their room of this budget.
+    pub fn create_table_in(
+        self: &Arc<Self>,
+        schema: &TableSchema,
+        temporary: Option<&Arc<TemporarySpace>>,
+    ) -> Result<Vec<FileId>> {
         let mut made: Vec<Arc<PageFile>> = Vec::new();
         let result = schema.indexes.iter().enumerate().try_for_each(|(i, index)| {
-            let file = self.new_file(index.id)?;
+            let file = self.files.new_file(index.id, temporary)?;
             made.push(Arc::clone(&file));
             let layout = Arc::new(TreeLayout::new(schema, i));
             TreeBuilder::new(layout, SequentialWriter::new(file, Arc::clone(&self.counters))).finish().map(drop)

@@ -28,6 +28,7 @@ impl Table {
 
     fn insert_row(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
         self.check_width(row)?;
+        self.check_room()?;
         let number = match self.trees[0].layout().row_number() {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
@@ -38,6 +39,11 @@ impl Table {
                 change.insert(&tree.layout().stored_values(row, number))
             })
         })
+    }
+
+    /// Error `DiskFull` if the table is a temporary one and the room of temporary tables is used up.
+    pub(super) fn check_room(&self) -> Result<()> {
+        self.trees[0].file().check_room()
     }
 
     /// Removes the row with this primary key from all trees, or from none. Returns whether there was one. Errors: as
@@ -111,6 +117,7 @@ impl Table {
         counters: &Counters,
     ) -> Result<()> {
         self.check_width(new)?;
+        self.check_room()?;
         self.begin_change(trx, Some(row))?;
         self.update_row(trx, row, new, counters)?;
         counters.add(Counter::rows_updated, 1);

@@ -37,6 +37,7 @@ impl Table {
     /// Inserts the first rows that can be inserted together. Returns how many.
     fn insert_together(&self, trx: &mut Transaction, rows: &[Vec<Value>], counters: &Counters) -> Result<usize> {
         rows.iter().try_for_each(|row| self.check_width(row))?;
+        self.check_room()?;
         trx.ready()?;
         let promised = undo_bytes_of(0, 0) * rows.len() as u64;
         trx.promise_undo(promised)?;

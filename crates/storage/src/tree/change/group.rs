@@ -235,16 +235,19 @@ impl<'a> Group<'a> {
     /// Makes the changes in the pages, and adds them to a group of the log if there is one.
     fn change_pages(&mut self, record: &mut Option<log::Group>, changed: &mut Changed) {
         let file = &self.tree.file;
+        // Recovery finds nothing of a temporary file, and needs nothing.
+        let is_logged = file.temporary_space().is_none();
         for Latched { mut page, changes, is_new } in std::mem::take(&mut self.pages) {
             let page_no = page.page_no();
             let image = changes.iter().find(|change| change.is_whole());
             let had_rows = matches!(PageHeader(&page).page_type(), Some(PageType::Leaf | PageType::Inner));
-            let before = (record.is_some() && image.is_some() && had_rows && !is_new).then(|| page.to_vec());
+            let before =
+                (record.is_some() && is_logged && image.is_some() && had_rows && !is_new).then(|| page.to_vec());
             for change in &changes {
                 self.apply(change, &mut page, page_no);
             }
             assert!(!self.tree.planted.has(PlantedFault::PanicAmidChange), "a planted panic");
-            if let Some(record) = record {
+            if let Some(record) = record.as_mut().filter(|_| is_logged) {
                 // An image is that of the page as all changes leave it.
                 let (told, before) = (image.map_or(&changes[..], std::slice::from_ref), before.as_deref());
                 told.iter().for_each(|change| change.push_to(record, file.id(), page_no, before, &page, self.trx_id));
@@ -261,7 +264,7 @@ impl<'a> Group<'a> {
         }
         if let Some(allocation) = self.allocation.take() {
             let header = allocation.commit();
-            if let Some(record) = record {
+            if let Some(record) = record.as_mut().filter(|_| is_logged) {
                 push_image(record, file.id(), HEADER_PAGE, &header);
             }
             changed.headers.push(header);
