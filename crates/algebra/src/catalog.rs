@@ -12,6 +12,20 @@ impl TableId {
     /// Tables that are not stored are numbered from here on, where no stored table gets to.
     pub const FIRST_VIRTUAL: TableId = TableId(1 << 62);
 
+    /// Temporary tables are numbered from here on, where no stored table gets to, up to the numbers of views.
+    const FIRST_TEMPORARY: TableId = TableId(1 << 60);
+    const LAST_TEMPORARY: TableId = TableId((1 << 61) - 1);
+
+    /// The number of the `count`th temporary table since the start.
+    pub fn temporary(count: u64) -> TableId {
+        TableId(TableId::FIRST_TEMPORARY.0 + count)
+    }
+
+    /// Returns true if the table is a temporary one of a session.
+    pub fn is_temporary(self) -> bool {
+        (TableId::FIRST_TEMPORARY..=TableId::LAST_TEMPORARY).contains(&self)
+    }
+
     /// Returns true if the table's rows are made when they are read. They have no key and come in one partition.
     pub fn is_virtual(self) -> bool {
         self >= TableId::FIRST_VIRTUAL
@@ -359,6 +373,14 @@ pub trait Catalog: Send + Sync {
     /// `None` when there is no such table (it may be a view).
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
+    /// As [`Catalog::table`], for a name within the definition of a view, which sees stored tables only.
+    fn table_of_view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
+        self.table(database, name, definer)
+    }
+    /// Notes that a statement reads or changes a table under an alias. Error 1137: a temporary one is opened once.
+    fn note_reference(&self, _table: TableId, _alias: &str) -> Result<()> {
+        Ok(())
+    }
     /// Error 1142 (`exclusive`: FOR UPDATE) or 3550 (FOR SHARE) for a table whose rows nobody locks.
     fn check_locking(&self, _database: &str, _table: &str, _exclusive: bool) -> Result<()> {
         Ok(())

@@ -303,6 +303,7 @@ impl Database {
                 let number = globals.unsigned(name) as u8;
                 self.store.set_flush_at_commit(FlushAtCommit::from_number(number).unwrap_or_default());
             }
+            "max_tmp_total_space_usage" => self.tables.set_temporary_bytes_max(globals.unsigned(name)),
             "innodb_stats_auto_recalc" => self.renews_statistics.store(globals.is_on(name), Relaxed),
             "innodb_redo_log_capacity" => self.store.set_log_capacity(globals.unsigned(name)),
             "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
@@ -340,7 +341,7 @@ impl Database {
         &self.options
     }
 
-    pub(crate) fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Arc<Tables> {
         &self.tables
     }
 

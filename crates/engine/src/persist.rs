@@ -144,7 +144,7 @@ impl LoggedFile {
 }
 
 /// A file with this value.
-fn encode<T: Serialize>(path: &Path, kind: Kind, value: &T) -> Result<Vec<u8>> {
+pub fn encode<T: Serialize>(path: &Path, kind: Kind, value: &T) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
     check_size(path, body.len() as u64)?;
     Ok(checked_file::seal(kind, &body))

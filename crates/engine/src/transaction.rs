@@ -53,6 +53,17 @@ const LAST_USED_TABLES: u16 = 128;
 /// A statement of the open transaction was undone in part only.
 const HALF_UNDONE: u16 = 256;
 
+/// Temporary tables were made, or dropped, in the open transaction.
+const CREATED_TEMPORARY: u16 = 512;
+const DROPPED_TEMPORARY: u16 = 1024;
+
+/// What happens to temporary tables within a transaction, and is not taken back with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemporaryChange {
+    Created,
+    Dropped,
+}
+
 /// How a transaction sees others, and whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Characteristics {
@@ -142,6 +153,24 @@ impl SessionTransaction {
 
     fn has_status(&self, bit: u16) -> bool {
         self.status.load(Relaxed) & bit != 0
+    }
+
+    /// Notes that the statement has made or dropped temporary tables. Within a transaction a rollback warns of it.
+    pub fn note_temporary(&self, change: TemporaryChange) {
+        let bit = match change {
+            TemporaryChange::Created => CREATED_TEMPORARY,
+            TemporaryChange::Dropped => DROPPED_TEMPORARY,
+        };
+        if self.is_open() {
+            self.note_use();
+            self.set_status(bit, true);
+        }
+    }
+
+    /// What the open transaction has done to temporary tables.
+    pub fn temporary_changes(&self) -> impl Iterator<Item = TemporaryChange> {
+        let changes = [(CREATED_TEMPORARY, TemporaryChange::Created), (DROPPED_TEMPORARY, TemporaryChange::Dropped)];
+        changes.into_iter().filter(|(bit, _)| self.has_status(*bit)).map(|(_, change)| change)
     }
 
     /// Notes that the statement uses tables, whose transaction is then counted at its end.
@@ -464,7 +493,7 @@ impl SessionTransaction {
 
     fn end(&self) {
         if self.open.lock().take().is_some() {
-            self.set_status(OPEN | IN_TRANSACTION | READ_ONLY, false);
+            self.set_status(OPEN | IN_TRANSACTION | READ_ONLY | CREATED_TEMPORARY | DROPPED_TEMPORARY, false);
             self.locks.release(self.owner, Until::Transaction);
         }
     }

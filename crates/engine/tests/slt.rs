@@ -265,6 +265,9 @@ files! {
     table_statement
     tables
     temporal
+    temporary_space
+    temporary_tables
+    temporary_tables_details
     texts_beside_dates
     timestamps
     transactions

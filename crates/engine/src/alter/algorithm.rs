@@ -71,6 +71,9 @@ pub fn decide(
     actions: &[AlterAction],
     (method, checks_keys): (AlterMethod, bool),
 ) -> Result<Algorithm> {
+    if entry.def.id.is_temporary() {
+        return of_temporary(method.algorithm);
+    }
     let mut needs = needs(entry, altered, actions);
     if !altered.foreign_keys.added.is_empty() {
         needs.push(if checks_keys { Need::FOREIGN_KEY } else { Need::INPLACE });
@@ -87,6 +90,15 @@ pub fn decide(
         AlterAlgorithm::Inplace => need.algorithm.max(Algorithm::Inplace),
         _ => need.algorithm,
     })
+}
+
+/// The algorithm for a temporary table, which MySQL always copies, without regard to locks. Error 1845.
+fn of_temporary(wanted: AlterAlgorithm) -> Result<Algorithm> {
+    match wanted {
+        AlterAlgorithm::Inplace => Err(refused("ALGORITHM=INPLACE", None, "ALGORITHM=COPY")),
+        AlterAlgorithm::Instant => Err(refused("ALGORITHM=INSTANT", None, "ALGORITHM=COPY")),
+        _ => Ok(Algorithm::Copy),
+    }
 }
 
 /// Errors 1845 and 1846, in MySQL's words.

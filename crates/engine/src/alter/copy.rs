@@ -36,14 +36,14 @@ const BATCH_ROWS: usize = 4096;
 
 /// Copies all rows. Errors: those of values that do not fit; 1062, 3819, 1114, 1317. Nothing is left of the files then.
 pub fn copy<'a>(context: &'a Arc<StatementContext>, entry: &TableEntry, altered: &AlteredTable) -> Result<Built<'a>> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let current = tables.current();
     let source = current.storage(entry.def.id, tables.store())?;
     let next = current.auto_increment(entry.def.id)?.next();
     drop(current);
     let schema = schema_of(&altered.def);
     // The loader takes a table whose rows it keeps: one without any.
-    let empty = tables.store().create_table(&schema).map_err(|e| storage_error(&altered.def, e))?;
+    let empty = tables.create_files(&altered.def, entry.def.id.is_temporary())?;
     let empty_files = tables.new_files(empty.clone());
     let target = tables.store().open_table(schema.clone(), empty, TableStatistics::of_no_rows(&schema))?;
     let progress: Arc<LoadProgress> = Arc::default();
@@ -77,7 +77,7 @@ fn fill(
 
 /// Checks that all rows meet the CHECKs, and returns their number. Error 3819.
 pub fn validate(context: &Arc<StatementContext>, entry: &TableEntry, altered: &AlteredTable) -> Result<u64> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let source = tables.current().storage(entry.def.id, tables.store())?;
     let mut rows = 0;
     each_batch(context, entry, altered, source, &mut |batch| {
@@ -144,7 +144,7 @@ fn sorted<'a>(
     let options = context.database.load_options(DuplicatePolicy::Error, Default::default());
     let at = schema.indexes.len() - 1;
     let (file, _) = load::build_index(source, &schema, at, &options).map_err(|e| storage_error(&entry.def, e))?;
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let kept = tables.new_files(vec![file]);
     let files = entry.files.iter().copied().chain([file]).collect();
     let table = tables.store().open_table(schema, files, TableStatistics::default())?;

@@ -53,7 +53,10 @@ pub fn altered(
         AlterAction::AddCheck(spec) => Some(spec),
         _ => None,
     });
-    let taken = expressions::names_of_checks(context, &def.database, &before.name);
+    let taken = match before.id.is_temporary() {
+        true => Default::default(),
+        false => expressions::names_of_checks(context, &def.database, &before.name),
+    };
     let new = NewChecks::new(&def.name, &checks, added, &|name| taken.contains(&name.to_lowercase()))?;
     new.refuse_other_columns()?;
     checks.extend(new.checks);

@@ -35,7 +35,7 @@ pub fn altered(
     let before = &entry.def;
     let kept = kept(before, actions)?;
     let renamed = renamed_columns(before, def, sources);
-    let definitions = context.database.tables().definitions();
+    let definitions = related_definitions(context, entry);
     refuse_changed_columns(&definitions, before, (def, sources), &kept)?;
     refuse_changes_of_parent(&definitions, before, (def, sources))?;
     let own = TableDef { foreign_keys: kept, ..TableDef::clone(before) };
@@ -47,10 +47,21 @@ pub fn altered(
         AlterAction::AddForeignKey(spec) => Some(spec),
         _ => None,
     });
+    if before.id.is_temporary() && added.clone().next().is_some() {
+        return Err(foreign_keys::cannot_add());
+    }
     let added = foreign_keys::defined(context, def, &kept, added)?;
     let names = added.iter().map(|key| key.name.clone()).collect();
     def.foreign_keys = kept.into_iter().chain(added).collect();
     Ok(AlteredForeignKeys { renamed, added: names })
+}
+
+/// The tables that a table may be connected with by foreign keys: none, if it is a temporary one.
+fn related_definitions(context: &StatementContext, entry: &TableEntry) -> Arc<Snapshot> {
+    match entry.def.id.is_temporary() {
+        true => Arc::default(),
+        false => context.database.tables().definitions(),
+    }
 }
 
 /// The keys that are not dropped. Error 1091.
@@ -187,7 +198,7 @@ pub fn lock_related(
     let mut is_renamed = false;
     for action in actions {
         match action {
-            AlterAction::AddForeignKey(spec) => {
+            AlterAction::AddForeignKey(spec) if !entry.def.id.is_temporary() => {
                 names.push(spec.table.in_database(&entry.def.database));
             }
             AlterAction::Rename(_) | AlterAction::RenameColumn { .. } | AlterAction::ChangeColumn { .. } => {
@@ -197,7 +208,7 @@ pub fn lock_related(
         }
     }
     if is_renamed {
-        let definitions = context.database.tables().definitions();
+        let definitions = related_definitions(context, entry);
         let own = (entry.def.database.clone(), entry.def.name.clone());
         names.extend(foreign_keys::tables_referring(&definitions, std::iter::once(&own)));
     }

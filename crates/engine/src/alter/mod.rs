@@ -63,8 +63,11 @@ pub fn alter_table(context: &Arc<StatementContext>, statement: &AlterTable) -> R
 /// Errors: 1142, 1044, 1146; 1347 for a view.
 fn open(context: &StatementContext, table: &TableName, p: Privilege, command: &str) -> Result<(String, String)> {
     let (database, name) = context.qualify(table)?;
-    context.rights.check_table(&database, &name, p, command)?;
+    context.check_table(&database, &name, p, command)?;
     check_not_virtual(context, &database)?;
+    if context.tables.is_temporary(&database, &name) {
+        return Ok((database, name));
+    }
     context.wait_while_filled(&database, &name)?;
     let definitions = context.database.tables().definitions();
     if definitions.schema(&database)?.views.contains_key(&name) {
@@ -80,9 +83,9 @@ fn check_renamed(context: &StatementContext, from: &(String, String), actions: &
     for action in actions {
         let AlterAction::Rename(to) = action else { continue };
         let to = context.qualify(to)?;
-        context.rights.check_table(&from.0, &from.1, Privilege::Drop, "DROP")?;
+        context.check_table(&from.0, &from.1, Privilege::Drop, "DROP")?;
         for (p, command) in [(Privilege::Create, "CREATE"), (Privilege::Insert, "INSERT")] {
-            context.rights.check_table(&to.0, &to.1, p, command)?;
+            context.check_table(&to.0, &to.1, p, command)?;
         }
         check_not_virtual(context, &to.0)?;
     }
@@ -108,7 +111,7 @@ fn alter(
     actions: &[AlterAction],
     method: AlterMethod,
 ) -> Result<Done> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     // First all who have it in their transactions end: they would have to be waited for at the end, when they in turn
     // may wait to change it.
     let entry = context.lock_named(&name.0, &name.1, TableUse::Alone)?;
@@ -165,7 +168,7 @@ fn note_keys(context: &StatementContext, table: &str, actions: &[AlterAction]) {
 
 /// Builds the trees of the new indexes from the rows that are there.
 fn indexes<'a>(context: &'a StatementContext, entry: &TableEntry, altered: &AlteredTable) -> Result<Built<'a>> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let current = tables.current();
     let table = current.storage(entry.def.id, tables.store())?;
     let before = current.content(entry.def.id)?;
@@ -213,7 +216,7 @@ fn publish(
     altered: &AlteredTable,
     built: Option<Built<'_>>,
 ) -> Result<()> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let files = files_of(entry, altered, built.as_ref());
     let has_new_rows = files.first() != entry.files.first();
     let next = TableEntry {
@@ -226,13 +229,16 @@ fn publish(
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let replace = |snapshot: &mut Snapshot| {
         snapshot.replace_table(entry, next.clone())?;
+        if entry.def.id.is_temporary() {
+            return Ok(());
+        }
         foreign_keys::follow(snapshot, entry, altered)
     };
     match built {
-        None => tables.in_reserve(|| tables.change(replace)),
+        None => tables.in_reserve(|| tables.change_of(entry.def.id, replace)),
         Some(Built { made, content, auto_increment, .. }) => {
             let rows = UnpublishedRows { files: &files, content: &content, auto_increment };
-            tables.publish(Some(&rows), made, replace)
+            tables.publish_of(entry.def.id, Some(&rows), made, replace)
         }
     }
 }

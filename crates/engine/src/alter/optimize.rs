@@ -14,10 +14,10 @@ pub fn optimize(context: &Arc<StatementContext>, names: &[TableName]) -> Result<
     for name in names {
         let (database, name) = context.qualify(name)?;
         for (privilege, command) in [(Privilege::Select, "SELECT"), (Privilege::Insert, "INSERT")] {
-            context.rights.check_table(&database, &name, privilege, command)?;
+            context.check_table(&database, &name, privilege, command)?;
         }
         let full = (database, name);
-        let rebuilt = context.database.tables().definitions().table(&full.0, &full.1).map(drop);
+        let rebuilt = context.tables.definitions().table(&full.0, &full.1).map(drop);
         let rebuilt =
             rebuilt.and_then(|()| super::alter(context, &full, &[AlterAction::Force], AlterMethod::default()));
         let told = match rebuilt {

@@ -158,7 +158,7 @@ fn options(context: &StatementContext, entry: &TableEntry, actions: &[AlterActio
 
 /// The collation that `CONVERT TO` gives all texts.
 fn conversion_of(context: &StatementContext, entry: &TableEntry, to: &CharsetConversion) -> Result<Collation> {
-    let database = || Ok::<_, SqlError>(context.database.tables().definitions().schema(&entry.def.database)?.collation);
+    let database = || Ok::<_, SqlError>(context.tables.definitions().schema(&entry.def.database)?.collation);
     context.warn_of_charset(to.charset.as_deref(), to.collation.as_deref());
     match charset::resolve(to.charset.as_deref(), to.collation.as_deref())? {
         Some(collation) => Ok(collation),

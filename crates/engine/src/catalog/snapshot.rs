@@ -36,12 +36,15 @@ pub struct Schema {
     /// Tables that CREATE TABLE .. SELECT fills. Nobody else sees them, and the catalog's file does not have them:
     /// after a crash they are not there.
     pub unfinished: BTreeMap<String, Arc<TableEntry>>,
+    /// Stored tables whose names a session's temporary tables have, in what that session sees.
+    pub hidden: BTreeMap<String, Arc<TableEntry>>,
 }
 
 impl Schema {
     /// A database without tables.
     pub fn new(collation: Collation) -> Schema {
-        Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new(), unfinished: BTreeMap::new() }
+        let (tables, views, unfinished, hidden) = Default::default();
+        Schema { collation, tables, views, unfinished, hidden }
     }
 
     /// The names that are taken, by tables and views.
@@ -159,15 +162,32 @@ impl Snapshot {
 
     /// The entry of a definition that was looked up, of a table that is finished or not. Error 1146 when there is none.
     pub fn entry_of(&self, def: &TableDef) -> Result<&Arc<TableEntry>> {
-        let unfinished = self.schema(&def.database)?.unfinished.get(&def.name);
-        match unfinished.filter(|entry| entry.def.id == def.id) {
+        let schema = self.schema(&def.database)?;
+        let others = [schema.unfinished.get(&def.name), schema.hidden.get(&def.name)];
+        match others.into_iter().flatten().find(|entry| entry.def.id == def.id) {
             Some(entry) => Ok(entry),
             None => self.table(&def.database, &def.name),
         }
     }
 
+    /// What a session sees that has these temporary tables: they stand in the places of stored ones.
+    pub fn with_temporary(&self, temporary: &Snapshot) -> Snapshot {
+        let mut seen = self.clone();
+        for (database, own) in &temporary.schemas {
+            // A database may have been dropped from under them.
+            let schema = seen.schemas.entry(database.clone()).or_insert_with(|| Schema::new(own.collation));
+            for (name, entry) in &own.tables {
+                if let Some(stored) = schema.tables.insert(name.clone(), entry.clone()) {
+                    schema.hidden.insert(name.clone(), stored);
+                }
+            }
+            schema.unfinished.extend(own.unfinished.iter().map(|(name, entry)| (name.clone(), entry.clone())));
+        }
+        seen
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
-        self.schemas.values().flat_map(|s| s.tables.values())
+        self.schemas.values().flat_map(|s| s.tables.values().chain(s.hidden.values()))
     }
 
     /// Tables that CREATE TABLE .. SELECT fills.

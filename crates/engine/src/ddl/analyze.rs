@@ -39,11 +39,11 @@ fn renew(context: &StatementContext, names: &[TableName]) -> Result<Vec<Vec<Valu
     let mut lines = Vec::new();
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        context.check_table(&database, &name, Privilege::Select, "SELECT")?;
         let mut report = Report { table: format!("{database}.{name}"), operation: "analyze", lines: Vec::new() };
         let analyze = |context: &StatementContext| {
             let entry = context.lock_named(&database, &name, TableUse::Read)?;
-            context.database.tables().analyze(entry.def.id)
+            context.database.tables().analyze(&context.tables.current(), entry.def.id)
         };
         match analyze(context) {
             Ok(()) => report.add("status", "OK"),
@@ -69,7 +69,7 @@ fn change_histograms(
         return Ok(report.lines);
     };
     let (database, name) = context.qualify(name)?;
-    context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+    context.check_table(&database, &name, Privilege::Select, "SELECT")?;
     report.table = format!("{database}.{name}");
     let entry = match context.lock_named(&database, &name, TableUse::Read) {
         Ok(entry) => entry,
@@ -108,7 +108,8 @@ fn update(
         made.into_iter().filter(|at| !def.indexes.iter().any(|index| is_unique(index, *at))).collect();
     if !made.is_empty() {
         let stop = || context.check_interrupt().is_err();
-        let updated = context.database.tables().update_histograms(def.id, &made, buckets, &stop);
+        let updated =
+            context.database.tables().update_histograms(&context.tables.current(), def.id, &made, buckets, &stop);
         context.check_interrupt()?;
         updated?;
     }
@@ -136,7 +137,7 @@ fn drop_histograms(
     report: &mut Report,
 ) -> Result<()> {
     let columns: Vec<usize> = names.iter().filter_map(|name| entry.def.column(name)).collect();
-    let dropped = context.database.tables().drop_histograms(entry.def.id, &columns)?;
+    let dropped = context.database.tables().drop_histograms(&context.tables.current(), entry.def.id, &columns)?;
     for name in names {
         match entry.def.column(name).is_some_and(|at| dropped.contains(&at)) {
             true => report.add("status", format!("Histogram statistics removed for column '{name}'.")),

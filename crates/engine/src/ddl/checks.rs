@@ -19,7 +19,7 @@ pub fn check_tables(context: &StatementContext, names: &[TableName]) -> Result<D
     let mut rows = Vec::new();
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        context.check_table(&database, &name, Privilege::Select, "SELECT")?;
         for (kind, message) in check(context, &database, &name)? {
             let line = [format!("{database}.{name}"), "check".into(), kind.into(), message];
             rows.push(line.map(Value::Text).to_vec());
@@ -31,12 +31,12 @@ pub fn check_tables(context: &StatementContext, names: &[TableName]) -> Result<D
 /// Errors: KILL and `max_execution_time`. All else is told in the lines.
 fn check(context: &StatementContext, database: &str, name: &str) -> Result<Lines> {
     let failed = |e: SqlError| Ok(vec![("Error", e.message), ("status", "Operation failed".to_string())]);
-    let set = context.database.tables().current();
+    let set = context.tables.current();
     let def = match set.definitions.table(database, name) {
         Ok(entry) => &entry.def,
         Err(e) => return failed(e),
     };
-    let table = match set.storage(def.id, context.database.tables().store()) {
+    let table = match set.storage(def.id, context.tables.store()) {
         Ok(table) => table,
         Err(e) => return failed(e),
     };

@@ -1,4 +1,4 @@
-//! CREATE TABLE, CREATE TABLE .. LIKE.
+//! CREATE TABLE, CREATE TABLE .. LIKE, of stored and of temporary tables.
 
 use super::{
     check_not_virtual, check_table_name, columns,
@@ -13,6 +13,7 @@ use crate::{
     metadata_locks::TableUse,
     statement::{Done, StatementContext},
     tables::{Content, UnpublishedRows},
+    transaction::TemporaryChange,
 };
 use muster_algebra::{TableDef, TableId};
 use muster_sql::{CreateTable, ForeignKeySpec, IndexSpec, TableName, TableOptions};
@@ -57,9 +58,15 @@ pub struct UnfinishedTable<'a> {
 impl UnfinishedTable<'_> {
     /// Shows the table to all. Its rows are committed before: the log has them before it has the definition, so after a
     /// crash both are there, or neither.
+    ///
+    /// A temporary table is of no transaction, but its rows are: they are kept or undone with the others.
     pub fn finish(self) -> Result<()> {
-        self.context.transaction.commit_statement()?;
-        self.context.database.tables().change(|next| {
+        if self.id.is_temporary() {
+            self.context.transaction.note_temporary(TemporaryChange::Created);
+        } else {
+            self.context.transaction.commit_statement()?;
+        }
+        self.context.tables.change_of(self.id, |next| {
             let schema = next.schema_mut(&self.database)?;
             // Nobody else could take it away: it is locked.
             if let Some(entry) = schema.unfinished.remove(&self.name) {
@@ -72,7 +79,7 @@ impl UnfinishedTable<'_> {
 
 impl Drop for UnfinishedTable<'_> {
     fn drop(&mut self) {
-        let tables = self.context.database.tables();
+        let tables = &self.context.tables;
         if !tables.definitions().unfinished().any(|entry| entry.def.id == self.id) {
             return;
         }
@@ -81,7 +88,7 @@ impl Drop for UnfinishedTable<'_> {
             tracing::warn!("the rows of table {} go with it, though they are not undone: {e}", self.name);
         }
         // The stored catalog does not change, so this does not fail.
-        let removed = tables.change(|next| {
+        let removed = tables.change_of(self.id, |next| {
             let schema = next.schemas.get_mut(&self.database);
             Ok(schema.map(|schema| schema.unfinished.retain(|_, entry| entry.def.id != self.id)))
         });
@@ -131,12 +138,12 @@ pub fn kept_options(before: &BTreeMap<String, String>, options: &TableOptions) -
 /// `is_filled`: the statement goes on to fill the table. `None` if there is one of the name already.
 fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: bool) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
-        return create_table_like(context, &statement.name, source, statement.if_not_exists);
+        return create_table_like(context, statement, source);
     }
-    let (database, name) = begin(context, &statement.name)?;
+    let (database, name) = begin(context, statement)?;
     let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&database)?;
-    if exists(context, &snapshot, &database, &name, statement.if_not_exists)? {
+    if exists(context, &named(context, statement.temporary), (&database, &name), statement.if_not_exists)? {
         return Ok(None);
     }
     let options = &statement.options;
@@ -178,6 +185,9 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
     };
     (def.columns, def.indexes) = (columns, keys.indexes);
     let mut def = with_checks(context, def, statement)?;
+    if statement.temporary && !statement.foreign_keys.is_empty() {
+        return Err(foreign_keys::cannot_add());
+    }
     if !statement.foreign_keys.is_empty() {
         // Whoever changes rows of the parents has to look for children from then on.
         let name = |spec: &ForeignKeySpec| spec.table.in_database(&def.database);
@@ -185,15 +195,21 @@ fn create(context: &Arc<StatementContext>, statement: &CreateTable, is_filled: b
         context.lock_names(parents.iter(), TableUse::Alone)?;
         def.foreign_keys = foreign_keys::defined(context, &def, &[], statement.foreign_keys.iter())?;
     }
-    check_orphans(context, &def)?;
+    if !statement.temporary {
+        check_orphans(context, &def)?;
+    }
     keys::warn_of_duplicates(context, &def, &|_| true);
-    let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };
-    store(context, made, statement.if_not_exists)
+    let auto_increment = options.auto_increment.unwrap_or(1);
+    store(context, NewTable { def, extras, auto_increment, is_filled }, statement)
 }
 
 /// The table with the CHECKs of a statement, and all its expressions checked.
 fn with_checks(context: &Arc<StatementContext>, mut def: TableDef, statement: &CreateTable) -> Result<TableDef> {
-    let taken = expressions::names_of_checks(context, &def.database, &def.name);
+    // Nothing else has the name of a CHECK of a temporary table.
+    let taken = match statement.temporary {
+        true => Default::default(),
+        false => expressions::names_of_checks(context, &def.database, &def.name),
+    };
     let is_taken = |name: &str| taken.contains(&name.to_lowercase());
     let new = NewChecks::new(&def.name, &[], statement.checks.iter(), &is_taken)?;
     new.refuse_other_columns()?;
@@ -219,16 +235,19 @@ fn check_orphans(context: &StatementContext, def: &TableDef) -> Result<()> {
 
 fn create_table_like(
     context: &StatementContext,
-    name: &TableName,
+    statement: &CreateTable,
     source: &TableName,
-    if_not_exists: bool,
 ) -> Result<Option<TableId>> {
-    let (database, name) = begin(context, name)?;
+    let (database, name) = begin(context, statement)?;
     let (source_database, source) = context.qualify(source)?;
-    context.rights.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
-    let snapshot = context.database.tables().definitions();
+    context.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
+    if (&source_database, &source) == (&database, &name) {
+        return Err(SqlError::table_not_unique(&name));
+    }
+    let snapshot = context.tables.definitions();
     let entry = snapshot.table(&source_database, &source)?;
-    if exists(context, &snapshot, &database, &name, if_not_exists)? {
+    context.database.tables().definitions().schema(&database)?;
+    if exists(context, &named(context, statement.temporary), (&database, &name), statement.if_not_exists)? {
         return Ok(None);
     }
     let mut checks = entry.def.checks.clone();
@@ -239,12 +258,24 @@ fn create_table_like(
     let foreign_keys = Vec::new();
     let def = TableDef { id: TableId(0), database, name, checks, foreign_keys, ..TableDef::clone(&entry.def) };
     let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, is_filled: false };
-    store(context, made, if_not_exists)
+    store(context, made, statement)
 }
 
-fn begin(context: &StatementContext, name: &TableName) -> Result<(String, String)> {
-    let (database, name) = context.qualify(name)?;
+/// The definitions in which a new table needs a name of its own.
+fn named(context: &StatementContext, temporary: bool) -> Arc<Snapshot> {
+    match temporary {
+        true => context.tables.temporary().definitions.clone(),
+        false => context.database.tables().definitions(),
+    }
+}
+
+fn begin(context: &StatementContext, statement: &CreateTable) -> Result<(String, String)> {
+    let (database, name) = context.qualify(&statement.name)?;
     check_table_name(&name)?;
+    if statement.temporary {
+        context.rights.check_database(&database, Privilege::CreateTemporaryTables)?;
+        return Ok((database, name));
+    }
     context.rights.check_table(&database, &name, Privilege::Create, "CREATE")?;
     check_not_virtual(context, &database)?;
     context.wait_while_filled(&database, &name)?;
@@ -255,12 +286,11 @@ fn begin(context: &StatementContext, name: &TableName) -> Result<(String, String
 fn exists(
     context: &StatementContext,
     snapshot: &Snapshot,
-    database: &str,
-    name: &str,
+    (database, name): (&str, &str),
     if_not_exists: bool,
 ) -> Result<bool> {
-    let schema = snapshot.schema(database)?;
-    if !schema.has(name) {
+    // Databases without temporary tables are not among those of the session.
+    if snapshot.lock_id(database, name).is_none() {
         return Ok(false);
     }
     let exists = SqlError::table_exists(name);
@@ -278,22 +308,23 @@ struct NewTable {
     is_filled: bool,
 }
 
-/// Makes the table's files and names it in the catalog.
-fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Result<Option<TableId>> {
+/// Makes the table's files and names it in the catalog, or among the temporary tables of the session.
+fn store(context: &StatementContext, made: NewTable, statement: &CreateTable) -> Result<Option<TableId>> {
     let NewTable { def, extras, auto_increment, is_filled } = made;
-    let tables = context.database.tables();
+    let tables = &context.tables;
+    let temporary = statement.temporary.then(|| tables.new_temporary_id());
     let schema = schema_of(&def);
-    let files = tables.store().create_table(&schema)?;
+    let files = tables.create_files(&def, statement.temporary)?;
     let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
     let rows = UnpublishedRows { files: &files, content: &content, auto_increment: Some(auto_increment) };
-    let rows = (auto_increment > 1).then_some(&rows);
-    let published = tables.publish(rows, made, |next| {
-        if exists(context, next, &def.database, &def.name, if_not_exists)? {
+    let rows = (auto_increment > 1 || statement.temporary).then_some(&rows);
+    let published = tables.publish_of(temporary.unwrap_or(def.id), rows, made, |next| {
+        if exists(context, next, (&def.database, &def.name), statement.if_not_exists)? {
             return Ok(None);
         }
-        let id = next.next_table_id();
+        let id = temporary.unwrap_or_else(|| next.next_table_id());
         let entry = TableEntry {
             next_index_id: def.indexes.iter().map(|i| i.id).max().unwrap_or(0) + 1,
             def: Arc::new(TableDef { id, ..def.clone() }),
@@ -313,6 +344,8 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
     })?;
     if published.is_none() {
         drop(tables.new_files(files));
+    } else if statement.temporary && !is_filled {
+        context.transaction.note_temporary(TemporaryChange::Created);
     }
     Ok(published)
 }

@@ -29,9 +29,9 @@ pub fn repair_tables(context: &StatementContext, names: &[TableName]) -> Result<
     for name in names {
         let (database, name) = context.qualify(name)?;
         for (privilege, command) in [(Privilege::Select, "SELECT"), (Privilege::Insert, "INSERT")] {
-            context.rights.check_table(&database, &name, privilege, command)?;
+            context.check_table(&database, &name, privilege, command)?;
         }
-        let told = match context.database.tables().definitions().table(&database, &name) {
+        let told = match context.tables.definitions().table(&database, &name) {
             Ok(_) => vec![("note", "The storage engine for the table doesn't support repair".to_owned())],
             Err(e) => vec![("Error", e.message), ("status", "Operation failed".to_owned())],
         };
@@ -46,8 +46,8 @@ pub fn checksum_tables(context: &StatementContext, names: &[TableName], quick: b
     let mut rows = Vec::new();
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
-        let known = context.database.tables().definitions().table(&database, &name).map(|_| ());
+        context.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        let known = context.tables.definitions().table(&database, &name).map(|_| ());
         let sum = match known {
             Ok(()) if quick => Value::Null,
             Ok(()) => Value::Int(checksum(context, &database, &name)?),
@@ -64,9 +64,9 @@ pub fn checksum_tables(context: &StatementContext, names: &[TableName], quick: b
 
 /// The sum of the checksums of all rows, cut to 32 bits.
 fn checksum(context: &StatementContext, database: &str, name: &str) -> Result<i64> {
-    let tables = context.database.tables().current();
+    let tables = context.tables.current();
     let def = tables.definitions.table(database, name)?.def.clone();
-    let table = tables.storage(def.id, context.database.tables().store())?;
+    let table = tables.storage(def.id, context.tables.store())?;
     let request = ScanRequest::all(context.read_view(), 0, (0..def.columns.len()).collect(), Arc::default());
     let mut cursor = Scan::new(table, request)?.cursor();
     let mut sum = 0u32;

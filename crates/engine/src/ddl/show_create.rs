@@ -120,7 +120,9 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone, names: Nam
     checks.sort_by_key(|check| check.name.to_lowercase());
     lines.extend(checks.into_iter().map(|constraint| check(constraint, names)));
     let c = def.collation;
-    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", names.around(&def.name), lines.join(",\n  "));
+    let temporary = if def.id.is_temporary() { "TEMPORARY " } else { "" };
+    let (name, lines) = (names.around(&def.name), lines.join(",\n  "));
+    let mut out = format!("CREATE {temporary}TABLE {name} (\n  {lines}\n) ENGINE=InnoDB");
     if auto_increment > 1 && entry.auto_increment_column().is_some() {
         let _ = write!(out, " AUTO_INCREMENT={auto_increment}");
     }

@@ -6,6 +6,7 @@ use crate::{
     catalog::{Snapshot, TableEntry, ViewEntry},
     metadata_locks::TableUse,
     statement::{Done, StatementContext},
+    transaction::TemporaryChange,
 };
 use muster_algebra::{TableDef, ViewDef};
 use muster_sql::TableName;
@@ -13,21 +14,53 @@ use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
-pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: bool) -> Result<Done> {
+///
+/// `temporary`: only temporary tables. Without it they are dropped, too, in the places of stored ones of their names.
+pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: bool, temporary: bool) -> Result<Done> {
     let mut wanted: Vec<(String, String)> = Vec::with_capacity(names.len());
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
-        check_not_virtual(context, &database)?;
+        if !temporary {
+            context.check_table(&database, &name, Privilege::Drop, "DROP")?;
+            check_not_virtual(context, &database)?;
+        }
         if wanted.contains(&(database.clone(), name.clone())) {
             return Err(SqlError::table_not_unique(&name));
         }
         wanted.push((database, name));
     }
-    remove_tables(context, &wanted, if_exists)
+    let (own, stored): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|(database, name)| context.tables.is_temporary(database, name));
+    match temporary {
+        true => tell_missing(context, stored.iter().map(|(d, n)| format!("{d}.{n}")).collect(), if_exists)?,
+        false if stored.is_empty() => {}
+        false => remove_tables(context, &stored, if_exists)?,
+    }
+    if !own.is_empty() {
+        context.tables.change_temporary(|next| {
+            for (database, name) in &own {
+                next.schema_mut(database)?.tables.remove(name);
+            }
+            Ok(())
+        })?;
+        context.transaction.note_temporary(TemporaryChange::Dropped);
+    }
+    Ok(Done::rows(0))
 }
 
-fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
+/// Error 1051 for tables that are missing, notes with IF EXISTS.
+fn tell_missing(context: &StatementContext, missing: Vec<String>, if_exists: bool) -> Result<()> {
+    if !missing.is_empty() && !if_exists {
+        return Err(SqlError::unknown_tables(&missing));
+    }
+    for name in missing {
+        let unknown = SqlError::unknown_tables(&[name]);
+        context.note(unknown.code, unknown.message);
+    }
+    Ok(())
+}
+
+fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<()> {
     let locked = context.lock_names(wanted.iter(), TableUse::Drop)?;
     let remove = |next: &mut Snapshot| {
         if context.checks_foreign_keys() {
@@ -49,28 +82,23 @@ fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exi
     };
     let tables = context.database.tables();
     let missing = tables.in_reserve(|| tables.change(remove))?;
-    for name in missing {
-        let unknown = SqlError::unknown_tables(&[name]);
-        context.note(unknown.code, unknown.message);
-    }
-    Ok(Done::rows(0))
+    tell_missing(context, missing, true)
 }
 
 pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Done> {
     let (database, name) = context.qualify(name)?;
-    context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
+    context.check_table(&database, &name, Privilege::Drop, "DROP")?;
     check_not_virtual(context, &database)?;
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let entry = context.lock_named(&database, &name, TableUse::Alone)?;
-    if context.checks_foreign_keys() {
+    if context.checks_foreign_keys() && !entry.def.id.is_temporary() {
         foreign_keys::refuse_truncate_of_parent(&tables.definitions(), &entry)?;
     }
-    let schema = entry.schema();
     tables.in_reserve(|| {
-        let files = tables.store().create_table(&schema)?;
+        let files = tables.create_files(&entry.def, entry.def.id.is_temporary())?;
         let made = tables.new_files(files.clone());
         let empty = entry.with_files(files);
-        tables.publish(None, made, |next| next.replace_table(&entry, empty))
+        tables.publish_of(entry.def.id, None, made, |next| next.replace_table(&entry, empty))
     })?;
     Ok(Done::rows(0))
 }

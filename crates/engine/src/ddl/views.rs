@@ -71,9 +71,14 @@ fn new_view(
     (database, name): &(String, String),
     query: &Query,
 ) -> Result<ViewEntry> {
-    let (bound, _) = query::bind(context, query, Parameters::Values(&[]))?;
+    let (bound, tables) = query::bind(context, query, Parameters::Values(&[]))?;
     if bound.uses_variables {
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
+    }
+    if let Some(id) = tables.used().into_iter().find(|id| id.is_temporary()) {
+        let table = tables.definitions().name_of(id).map_or("", |(_, name)| name);
+        let message = format!("View's SELECT refers to a temporary table '{table}'");
+        return Err(SqlError::new(ErrorCode::ViewSelectTemporary, message));
     }
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \

@@ -53,7 +53,7 @@ pub fn check_privileges(
         let is_target = targets.iter().any(|t| t.named == (database.clone(), name.clone()));
         let needed = if is_target { needed } else { &[(Privilege::Select, "SELECT")] };
         for (privilege, command) in needed {
-            context.rights.check_table(database, name, *privilege, command)?;
+            context.check_table(database, name, *privilege, command)?;
         }
     }
     Ok(())

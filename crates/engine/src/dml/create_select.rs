@@ -2,10 +2,11 @@
 
 use crate::{
     accounts::Privilege,
+    catalog::TableEntry,
     ddl::{UnfinishedTable, columns, create_table_to_fill},
     statement::{Done, StatementContext, query},
 };
-use muster_algebra::{ColumnMeta, DefaultValue};
+use muster_algebra::{ColumnMeta, DefaultValue, TableId};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
 use muster_types::{FloatDigits, IntWidth, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
@@ -18,8 +19,16 @@ pub fn create_table_select(
 ) -> Result<Done> {
     let CreateTableSelect { table, query, ignore, replace } = statement;
     let (database, name) = context.qualify(&table.name)?;
-    context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
-    let outputs = outputs(context, query, parameters)?;
+    if !table.temporary {
+        context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
+    }
+    let (outputs, read) = outputs(context, query, parameters)?;
+    let own = context.tables.temporary();
+    let is_read = |entry: &Arc<TableEntry>| read.contains(&entry.def.id);
+    if table.temporary && own.definitions.table(&database, &name).is_ok_and(is_read) {
+        // The table that is there is opened already.
+        return Err(SqlError::cannot_reopen(&name));
+    }
     let quoted: Vec<String> = outputs.iter().map(|spec| quote(&spec.name)).collect();
     let Some(made) = created(context, table, outputs)? else { return Ok(Done::rows(0)) };
     let verb = match (replace, ignore) {
@@ -59,12 +68,12 @@ fn created<'a>(
     create_table_to_fill(context, &whole)
 }
 
-/// The columns that the query gives.
+/// The columns that the query gives, and the tables that it reads.
 fn outputs(
     context: &Arc<StatementContext>,
     query: &muster_sql::Query,
     parameters: &[Value],
-) -> Result<Vec<ColumnSpec>> {
+) -> Result<(Vec<ColumnSpec>, Vec<TableId>)> {
     let (bound, tables) = query::bind(context, query, parameters.into())?;
     let origin_column = |meta: &ColumnMeta| {
         let origin = meta.origin.as_ref()?;
@@ -113,7 +122,7 @@ fn outputs(
             ..ColumnSpec::plain(name.clone(), ty)
         }
     };
-    Ok(bound.outputs.iter().map(spec).collect())
+    Ok((bound.outputs.iter().map(spec).collect(), tables.used()))
 }
 
 /// The default of a computed column that cannot be NULL: the implicit one of its type, which long texts have not, and

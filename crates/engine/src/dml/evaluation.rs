@@ -145,7 +145,7 @@ fn looks_at_no_row(
         let Some(entry) = set.definitions.schemas.get(database).and_then(|schema| schema.tables.get(name)) else {
             continue;
         };
-        if set.storage(entry.def.id, context.database.tables().store())?.is_empty()? {
+        if set.storage(entry.def.id, context.tables.store())?.is_empty()? {
             return Ok(true);
         }
     }

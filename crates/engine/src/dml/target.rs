@@ -26,7 +26,7 @@ impl OpenTarget {
     /// Opens a table that is locked.
     pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<OpenTarget> {
         let entry = set.definitions.entry_of(def)?.clone();
-        let storage = set.storage(def.id, context.database.tables().store())?;
+        let storage = set.storage(def.id, context.tables.store())?;
         Ok(OpenTarget { entry, storage, set: set.clone(), numbers: NumbersTaken::default() })
     }
 

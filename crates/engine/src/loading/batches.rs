@@ -16,7 +16,7 @@ pub fn load_batches(
     progress: Arc<LoadProgress>,
 ) -> Result<u64> {
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
-    let entry = target(context, &context.database.tables().current(), &name)?;
+    let entry = target(context, &context.tables.current(), &name)?;
     if context.transaction.is_open() || comes_checked(context, &entry) {
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
         return load_rows(context, table, policy, &[], |take| {

@@ -49,7 +49,7 @@ pub fn load_file(
 ) -> Result<u64> {
     let kind = kind(file)?;
     let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
-    let entry = target(context, &context.database.tables().current(), &name)?;
+    let entry = target(context, &context.tables.current(), &name)?;
     if context.transaction.is_open() || comes_checked(context, &entry) {
         let _admitted = enter_to_build(context)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());

@@ -44,7 +44,7 @@ pub fn target(context: &StatementContext, tables: &TableSet, name: &TableName) -
     if system_schema::is_name(&database) {
         return Err(context.rights.database_denied(&database));
     }
-    context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
+    context.check_table(&database, &name, Privilege::Insert, "INSERT")?;
     Ok(tables.definitions.table(&database, &name)?.clone())
 }
 
@@ -80,7 +80,7 @@ pub fn load_into<R>(
     source: RowSource,
     fill: impl FnOnce(&TableEntry, &mut TableLoader) -> Result<R>,
 ) -> Result<(R, LoadedFiles)> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let before = target(context, &tables.current(), name)?;
     // One load at a time per table: each one keeps the rows that it finds.
     context.lock_to_rebuild(&before.def.database, &before.def.name)?;
@@ -111,7 +111,7 @@ pub fn load_into<R>(
     let rows = UnpublishedRows { files: &loaded.files, content: &content, auto_increment };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
-    tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
+    tables.publish_of(entry.def.id, Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
     context.process.counters.add(OperatorCounter::row_writes, loaded.loaded);
     context.process.counters.storage().add(Counter::rows_inserted, loaded.loaded);
     Ok((filled, loaded))

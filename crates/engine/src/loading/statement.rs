@@ -20,9 +20,9 @@ use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit
 use std::{io::Read, sync::Arc};
 
 pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
-    let entry = target(context, &context.database.tables().current(), &statement.table)?;
+    let entry = target(context, &context.tables.current(), &statement.table)?;
     if statement.on_duplicate == OnDuplicate::Replace {
-        context.rights.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
+        context.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
     }
     let options = options(context, statement, &entry)?;
     let mut source: Box<dyn Read + Send> = if statement.local {
@@ -74,7 +74,7 @@ fn comes_row_by_row(
     options: &DelimitedOptions,
     duplicates: DuplicatePolicy,
 ) -> Result<bool> {
-    let tables = context.database.tables();
+    let tables = &context.tables;
     let is_given = |column| options.fields.contains(&FieldTarget::Column(column));
     let makes_numbers = entry.auto_increment_column().is_some_and(|column| !is_given(column));
     let has_unique = entry.def.indexes[1..].iter().any(|index| index.unique);

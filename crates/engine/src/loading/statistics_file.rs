@@ -78,9 +78,9 @@ pub fn export(context: &StatementContext, names: &[TableName], path: &str) -> Re
     let mut tables = Vec::with_capacity(names.len());
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        context.check_table(&database, &name, Privilege::Select, "SELECT")?;
         let entry = context.lock_named(&database, &name, TableUse::Read)?;
-        let known = context.database.tables().current().known_statistics(entry.def.id)?;
+        let known = context.tables.current().known_statistics(entry.def.id)?;
         tables.push(of_table(&entry, &known));
     }
     let text = text_of(&tables)?;
@@ -167,14 +167,14 @@ pub fn import(context: &StatementContext, path: &str) -> Result<Done> {
     }
     let mut made = Vec::with_capacity(file.tables.len());
     for table in file.tables {
-        context.rights.check_table(&table.database, &table.table, Privilege::Insert, "INSERT")?;
+        context.check_table(&table.database, &table.table, Privilege::Insert, "INSERT")?;
         let entry = context.lock_named(&table.database, &table.table, TableUse::Read)?;
         let name = format!("table {}.{}", table.database, table.table);
         let statistics = statistics_of(&entry, table).map_err(|reason| refused(format!("{name}: {reason}")))?;
         made.push((entry.def.id, statistics));
     }
     let count = made.len() as u64;
-    context.database.tables().import_statistics(made)?;
+    context.database.tables().import_statistics(&context.tables.current(), made)?;
     Ok(Done::rows(count))
 }
 

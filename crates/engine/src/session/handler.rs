@@ -74,8 +74,8 @@ impl SessionState {
         if self.handlers.iter().any(|handler| handler.name.eq_ignore_ascii_case(&name)) {
             return Err(SqlError::table_not_unique(&name));
         }
-        context.rights.check_table(&database, &table_name, Privilege::Select, "SELECT")?;
-        let definitions = context.database.tables().definitions();
+        context.check_table(&database, &table_name, Privilege::Select, "SELECT")?;
+        let definitions = context.tables.definitions();
         let schema = definitions.schema(&database)?;
         let Some(entry) = schema.tables.get(&table_name) else {
             return Err(match schema.has(&table_name) {
@@ -94,8 +94,8 @@ impl SessionState {
     fn read_handler(&mut self, context: &Arc<StatementContext>, read: &HandlerRead) -> Result<Outcome> {
         let handler = self.handlers.iter_mut().find(|handler| handler.name.eq_ignore_ascii_case(&read.name));
         let Some(handler) = handler else { return Err(unknown(&read.name)) };
-        // A table that has been dropped or changed is closed.
-        let definitions = context.database.tables().definitions();
+        // A table that has been dropped or changed is closed, as is one whose name a temporary table has now.
+        let definitions = context.tables.definitions();
         let tables = definitions.schemas.get(&handler.database).map(|schema| &schema.tables);
         let found = tables.and_then(|tables| tables.values().find(|entry| entry.def.id == handler.table));
         let Some(table) = found.map(|entry| entry.def.clone()) else { return Err(unknown(&read.name)) };

@@ -2,8 +2,8 @@
 //! something.
 
 use super::{state::SessionState, transaction::NextTransaction};
-use crate::{metadata_locks::ChangePhase, statement::StatementContext};
-use muster_sql::Statement;
+use crate::statement::StatementContext;
+use muster_sql::{Statement, TableName};
 use muster_types::{Result, SqlError};
 
 /// What a statement has to do with transactions.
@@ -13,8 +13,12 @@ enum Effect {
     Reads,
     /// It changes rows.
     Writes,
+    /// It changes rows, maybe of temporary tables only.
+    MayWriteTemporary,
     /// It changes definitions or accounts, which cannot be taken back: it commits before and after.
     Defines,
+    /// It makes or drops a temporary table: that is of no transaction.
+    Temporary,
     /// It commits before, and changes nothing that could be refused.
     Commits,
     /// It has nothing to do with them, or does what it has to do itself.
@@ -29,6 +33,9 @@ fn effect(statement: &Statement) -> Effect {
         Explain(_) | ExplainConnection { .. } => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
         CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
+        CreateTable(create) if create.temporary => Effect::Temporary,
+        CreateTableSelect(create) if create.table.temporary => Effect::Temporary,
+        DropTable { temporary: true, .. } => Effect::Temporary,
         CreateTable(_) | CreateTableSelect(_) | CreateIndex(_) | DropIndex(_) | AlterTable(_) | DropTable { .. } => {
             Effect::Defines
         }
@@ -71,7 +78,25 @@ impl SessionState {
                 return Err(SqlError::read_only_transaction());
             }
         }
-        self.enter(context, effect(statement))
+        self.enter(context, self.effect_of(context, statement))
+    }
+
+    /// The effect of a statement, as the temporary tables of the session have it.
+    fn effect_of(&self, context: &StatementContext, statement: &Statement) -> Effect {
+        let found = effect(statement);
+        if found != Effect::Writes || !self.tables.has_temporary() {
+            return found;
+        }
+        let target = match statement {
+            Statement::Insert(insert) => Some(&insert.table),
+            Statement::LoadData(load) => Some(&load.table),
+            // Its targets are known when its names are.
+            _ => None,
+        };
+        let is_stored = |target: &TableName| {
+            context.qualify(target).is_ok_and(|(database, name)| !self.tables.is_temporary(&database, &name))
+        };
+        if target.is_some_and(is_stored) { Effect::Writes } else { Effect::MayWriteTemporary }
     }
 
     /// Prepares the transaction for a change of rows, as [`SessionState::enter_transaction`] does it.
@@ -82,6 +107,18 @@ impl SessionState {
 
     fn enter(&mut self, context: &StatementContext, effect: Effect) -> Result<()> {
         let changes = matches!(effect, Effect::Writes | Effect::Defines);
+        if effect == Effect::Temporary && self.characteristics().read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        if effect == Effect::MayWriteTemporary {
+            // What is changed is not known before names are.
+            let refused = self.check_server_writable(context).err();
+            let is_read_only = self.characteristics().read_only;
+            let refused = refused.or_else(|| is_read_only.then(SqlError::read_only_transaction));
+            *context.postponed.lock() = Some(refused);
+            self.open_implicitly();
+            return Ok(());
+        }
         if changes {
             self.check_server_writable(context)?;
         }
@@ -93,10 +130,9 @@ impl SessionState {
             return Err(SqlError::read_only_transaction());
         }
         if changes {
-            let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-            context.with_patience(|patience| locks.begin_change(owner, ChangePhase::Statement, patience))?;
+            context.begin_change()?;
         }
-        if matches!(effect, Effect::Reads | Effect::Writes) {
+        if matches!(effect, Effect::Reads | Effect::Writes | Effect::Temporary) {
             self.open_implicitly();
         }
         Ok(())

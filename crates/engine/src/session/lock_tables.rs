@@ -121,9 +121,13 @@ impl SessionState {
 /// The stored tables and the views that a name of LOCK TABLES stands for: a table, or a view with what it reads.
 fn lockable(context: &Arc<StatementContext>, name: &TableName, write: bool) -> Result<Vec<LockedTable>> {
     let (database, name) = context.qualify(name)?;
-    context.rights.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
-    context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+    context.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
+    context.check_table(&database, &name, Privilege::Select, "SELECT")?;
     context.wait_while_filled(&database, &name)?;
+    if context.tables.is_temporary(&database, &name) {
+        // It is the session's alone.
+        return Ok(Vec::new());
+    }
     let definitions = context.database.tables().definitions();
     if definitions.schema(&database)?.views.contains_key(&name) {
         let text = format!("SELECT * FROM `{}`.`{}`", database.replace('`', "``"), name.replace('`', "``"));

@@ -48,6 +48,7 @@ use crate::{
     rows,
     short_path::CollectedRows,
     statement::StatementTables,
+    tables::SessionTables,
     threads,
     transaction::SessionTransaction,
     virtual_tables::status,
@@ -84,6 +85,7 @@ pub struct Session {
     /// The statement that the short path has begun and left to the general one.
     begun_short: Option<Begun>,
     transaction: Arc<SessionTransaction>,
+    tables: Arc<SessionTables>,
 }
 
 impl Database {
@@ -91,8 +93,9 @@ impl Database {
     pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
         let state = SessionState::new(self.clone(), options);
         let (process, transaction) = (state.process.clone(), state.transaction.clone());
+        let tables = state.tables.clone();
         let state = Arc::new(Mutex::new(state));
-        Session { database: self.clone(), process, state, begun_short: None, transaction }
+        Session { database: self.clone(), process, state, begun_short: None, transaction, tables }
     }
 }
 
@@ -340,6 +343,10 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.database.user_locks().release_all(self.process.id);
+        if self.tables.has_temporary() {
+            // Their changes need not be undone.
+            self.tables.drop_temporary();
+        }
         self.database.sessions().remove(self.process.id);
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     processes::{SeenTransaction, SessionShared},
     statement::{Clock, KeptRun, SessionSnapshot, StatementContext},
     system_schema,
+    tables::SessionTables,
     transaction::SessionTransaction,
     user_variables::UserVariables,
     variables::{self, OF_BINDING, Variables},
@@ -28,6 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
     pub database: Arc<Database>,
+    /// The tables that the session sees.
+    pub tables: Arc<SessionTables>,
     pub process: Arc<SessionShared>,
     pub login: Login,
     pub current_database: Option<String>,
@@ -56,6 +59,7 @@ impl SessionState {
         let seen: Arc<dyn SeenTransaction> = transaction.clone();
         let _ = process.transaction.set(Arc::downgrade(&seen));
         let mut state = SessionState {
+            tables: Arc::new(database.tables().of_session()),
             database,
             process,
             login,
@@ -107,6 +111,7 @@ impl SessionState {
 
     pub fn reset(&mut self) {
         self.abandon_transaction();
+        self.tables.drop_temporary();
         self.variables = self.database.globals().with_costs_of(&self.variables);
         if self.login.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
@@ -190,8 +195,9 @@ impl SessionState {
         self.process.has_said_insert_id.store(false, Relaxed);
         let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
         self.conditions.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
-        StatementContext {
+        let context = StatementContext {
             database: self.database.clone(),
+            tables: self.tables.clone(),
             session: SessionSnapshot {
                 current_database,
                 variables,
@@ -215,7 +221,10 @@ impl SessionState {
             inner_locking: Mutex::default(),
             counted_rows: OnceLock::new(),
             filled_table: OnceLock::new(),
-        }
+            postponed: Mutex::default(),
+        };
+        context.tables.set_temporary_bytes_max(context.session.variables.unsigned("max_tmp_session_space_usage"));
+        context
     }
 
     /// The time of the statement that has begun.

@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     metadata_locks::ChangePhase,
     statement::{Done, StatementContext},
-    transaction::Characteristics,
+    transaction::{Characteristics, TemporaryChange},
     variables::Variables,
 };
 use muster_sql::{Begin, Completion, Isolation, VariableScope};
@@ -174,9 +174,33 @@ impl SessionState {
         Ok(Done::default())
     }
 
-    pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<Done> {
+    /// ROLLBACK, with warnings of what it does not take back.
+    pub fn roll_back_warned(&mut self, context: &StatementContext, completion: Completion) -> Result<Done> {
+        self.warn_of_temporary_tables(context);
+        self.roll_back(completion)
+    }
+
+    pub fn rollback_to_savepoint(&mut self, context: &StatementContext, name: &str) -> Result<Done> {
         self.transaction.roll_back_to(name)?;
+        self.warn_of_temporary_tables(context);
         Ok(Done::default())
+    }
+
+    /// Warnings 1751 and 1752: what a rollback does not take back.
+    pub fn warn_of_temporary_tables(&self, context: &StatementContext) {
+        for change in self.transaction.temporary_changes() {
+            let (code, message) = match change {
+                TemporaryChange::Created => (
+                    ErrorCode::TemporaryCreationNotRolledBack,
+                    "The creation of some temporary tables could not be rolled back.",
+                ),
+                TemporaryChange::Dropped => (
+                    ErrorCode::TemporaryDropNotRolledBack,
+                    "Some temporary tables were dropped, but these operations could not be rolled back.",
+                ),
+            };
+            context.warn(code, message);
+        }
     }
 
     pub fn release_savepoint(&mut self, name: &str) -> Result<Done> {

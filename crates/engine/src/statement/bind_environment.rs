@@ -71,6 +71,7 @@ impl<'a> BindEnvironment<'a> {
 
     /// All that binding looks at besides the statement.
     pub fn with<'b>(&'b self, tables: &'b StatementTables, parameters: Parameters<'b>) -> BindEnv<'b> {
+        tables.begin_binding();
         BindEnv { catalog: tables, session: self, parameters }
     }
 }

@@ -3,11 +3,12 @@
 use super::{Diagnostics, KeptRun, VirtualTables, found_rows::CountedRows};
 use crate::{
     ColumnInfo, Database, Outcome,
-    accounts::Rights,
+    accounts::{Privilege, Rights},
     processes::SessionShared,
     rows,
+    tables::SessionTables,
     transaction::SessionTransaction,
-    user_variables::{UserVariable, UserVariables},
+    user_variables::UserVariables,
     variables::Variables,
 };
 use muster_algebra::TableId;
@@ -29,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 /// What one statement runs with: the database, its session, its rights and the way to stop it.
 pub struct StatementContext {
     pub database: Arc<Database>,
+    /// The tables that the session sees: its temporary ones in front of those of the database.
+    pub tables: Arc<SessionTables>,
     /// The session as it was when the statement began.
     pub session: SessionSnapshot,
     pub rights: Arc<Rights>,
@@ -55,6 +58,9 @@ pub struct StatementContext {
     pub counted_rows: OnceLock<CountedRows>,
     /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.
     pub filled_table: OnceLock<TableId>,
+    /// A statement that may change temporary tables only has not begun to change stored ones yet: why it may not, if
+    /// that is so.
+    pub postponed: Mutex<Option<Option<SqlError>>>,
 }
 
 /// The session as it was when a statement began. What is large in it is shared with the session until that changes it.
@@ -179,6 +185,14 @@ impl StatementContext {
             None => self.require_database()?,
         };
         Ok((database, name.name.clone()))
+    }
+
+    /// Error 1142 unless the account has a privilege on a table. It needs none on the session's temporary tables.
+    pub fn check_table(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
+        match self.tables.is_own(database, table) {
+            true => Ok(()),
+            false => self.rights.check_table(database, table, p, command),
+        }
     }
 
     pub fn warn(&self, code: ErrorCode, message: impl Into<String>) {

@@ -31,6 +31,10 @@ pub struct StatementTables {
     used: Mutex<Vec<TableId>>,
     /// Tables that foreign keys connect with those that are changed.
     family: Mutex<Vec<TableId>>,
+    /// Temporary tables that the statement refers to, with the alias of the reference.
+    opened: Mutex<HashMap<TableId, String>>,
+    /// True if the table that the statement fills was looked up as its target.
+    has_found_filled: AtomicBool,
     /// True if a table that was looked up was not finished, or not stored, so that there is another one to look up now,
     /// or none.
     has_waited: AtomicBool,
@@ -51,7 +55,7 @@ impl StatementTables {
     }
 
     fn with_checks(context: &Arc<StatementContext>, checks_select: bool) -> Arc<StatementTables> {
-        let set = context.database.tables().current();
+        let set = context.tables.current();
         Arc::new(StatementTables {
             set,
             context: context.clone(),
@@ -59,6 +63,8 @@ impl StatementTables {
             virtual_rows: Mutex::default(),
             used: Mutex::default(),
             family: Mutex::default(),
+            opened: Mutex::default(),
+            has_found_filled: AtomicBool::new(false),
             has_waited: AtomicBool::new(false),
             checks_select,
             locks_rows: AtomicBool::new(false),
@@ -140,6 +146,20 @@ impl StatementTables {
         Ok(None)
     }
 
+    /// Forgets which temporary tables the statement refers to: it is bound once more.
+    pub fn begin_binding(&self) {
+        self.opened.lock().clear();
+        self.has_found_filled.store(false, Relaxed);
+    }
+
+    /// The table that the statement fills, if that has this name and was not looked up yet. Its target is looked up
+    /// first; the same name in its query is another table's.
+    fn filled(&self, schema: &Schema, name: &str) -> Option<Arc<TableDef>> {
+        let filled = self.context.filled_table.get()?;
+        let entry = schema.unfinished.get(name).filter(|entry| entry.def.id == *filled)?;
+        (!self.has_found_filled.swap(true, Relaxed)).then(|| entry.def.clone())
+    }
+
     /// Resolves names with `bind`, and does so anew, whatever became of it, when a table that was not finished was
     /// waited for, or one was stored. `tables`: [`StatementTables::new`] or [`StatementTables::to_change`].
     pub fn resolve<B>(
@@ -159,6 +179,14 @@ impl StatementTables {
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
     /// it reads.
     fn check_select(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
+        if definer.is_none() && self.context.tables.is_temporary(database, name) {
+            return Ok(());
+        }
+        self.check_select_of_stored(database, name, definer)
+    }
+
+    /// As [`StatementTables::check_select`], for a table that a view reads, whatever temporary table has its name.
+    fn check_select_of_stored(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
         let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
         match definer {
             // Who may do nothing in a database does not learn what is in it.
@@ -189,6 +217,24 @@ impl Catalog for StatementTables {
         }
         self.check_select(database, name, definer)?;
         let schema = self.definitions().schema(database)?;
+        let found = match (self.filled(schema, name), schema.tables.get(name)) {
+            (Some(filled), _) => Some(filled),
+            (None, Some(entry)) => Some(entry.def.clone()),
+            (None, None) => self.unfinished(schema, name)?,
+        };
+        if let Some(def) = &found {
+            self.note_use(def.id, name)?;
+        }
+        Ok(found)
+    }
+
+    fn table_of_view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
+        let stored = &self.set.stored().definitions;
+        if system_schema::is_name(database) || Arc::ptr_eq(stored, &self.set.definitions) {
+            return self.table(database, name, definer);
+        }
+        self.check_select_of_stored(database, name, definer)?;
+        let schema = stored.schema(database)?;
         let found = match schema.tables.get(name) {
             Some(entry) => Some(entry.def.clone()),
             None => self.unfinished(schema, name)?,
@@ -197,6 +243,20 @@ impl Catalog for StatementTables {
             self.note_use(def.id, name)?;
         }
         Ok(found)
+    }
+
+    fn note_reference(&self, table: TableId, alias: &str) -> Result<()> {
+        if !table.is_temporary() {
+            return Ok(());
+        }
+        let mut opened = self.opened.lock();
+        match opened.get(&table) {
+            Some(alias) => Err(SqlError::cannot_reopen(alias)),
+            None => {
+                opened.insert(table, alias.to_owned());
+                Ok(())
+            }
+        }
     }
 
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {

@@ -93,7 +93,7 @@ impl Statistics for StatementTables {
         if self.set.imported_statistics(table.id).is_some() {
             return None;
         }
-        let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
+        let storage = self.set.storage(table.id, self.context.tables.store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
     }
 

@@ -3,13 +3,13 @@
 use super::{StatementContext, StatementTables};
 use crate::{
     catalog::{TableEntry, is_view},
-    metadata_locks::{Patience, TableUse, Until},
+    metadata_locks::{ChangePhase, Patience, TableUse, Until},
     processes::{WAITING_FOR_FLUSH, WAITING_FOR_TABLE},
     short_path::LockingStatement,
 };
 use muster_algebra::TableId;
 use muster_storage::{Counters, Transaction, Waits};
-use muster_types::Result;
+use muster_types::{Result, SqlError};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -62,8 +62,27 @@ impl StatementContext {
     /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under
     /// LOCK TABLES; 1205, 1213, 1317.
     pub fn lock_table(&self, table: TableId, name: &str, of: TableUse) -> Result<bool> {
+        if of != TableUse::Read && !table.is_temporary() {
+            self.begin_postponed()?;
+        }
         self.transaction.check_locked(table, name, of != TableUse::Read)?;
         self.with_patience(|patience| self.transaction.use_table(table, of, patience))
+    }
+
+    /// Begins the change of a stored table that was postponed because the statement might change temporary ones only.
+    /// Errors: 1290, 1792, 1223, and those of the wait for a global read lock.
+    fn begin_postponed(&self) -> Result<()> {
+        match self.postponed.lock().take() {
+            None => Ok(()),
+            Some(Some(refusal)) => Err(refusal),
+            Some(None) => self.begin_change(),
+        }
+    }
+
+    /// Begins a change of what all sessions see, once nobody has a global read lock. Errors 1205, 1223, 1317.
+    pub fn begin_change(&self) -> Result<()> {
+        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+        self.with_patience(|patience| locks.begin_change(owner, ChangePhase::Statement, patience))
     }
 
     /// Locks a table to be written, if nobody has to be waited for and LOCK TABLES is not in effect. Returns whether it
@@ -80,8 +99,11 @@ impl StatementContext {
     /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`];
     /// 1049 and 1146 when there is none, or none any more.
     pub fn lock_named(&self, database: &str, name: &str, of: TableUse) -> Result<Arc<TableEntry>> {
-        let find =
-            || Ok::<_, muster_types::SqlError>(self.database.tables().definitions().table(database, name)?.clone());
+        let find = || Ok::<_, SqlError>(self.tables.definitions().table(database, name)?.clone());
+        if self.tables.is_temporary(database, name) {
+            self.transaction.note_use();
+            return find();
+        }
         self.wait_while_filled(database, name)?;
         let mut entry = find()?;
         loop {
@@ -96,8 +118,8 @@ impl StatementContext {
 }
 
 impl StatementContext {
-    /// Locks what has these names, tables and views: those that there are, in one order, so that two statements do not
-    /// wait for each other. Returns their numbers, which stay those of the names. Errors: as
+    /// Locks what has these names, stored tables and views: those that there are, in one order, so that two statements
+    /// do not wait for each other. Returns their numbers, which stay those of the names. Errors: as
     /// [`StatementContext::lock_table`].
     pub fn lock_names<'a>(
         &self,
@@ -154,6 +176,9 @@ impl StatementContext {
 
     /// Lets others read a table again that the statement has alone.
     pub fn weaken_to_rebuild(&self, table: TableId) {
+        if table.is_temporary() {
+            return;
+        }
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
         locks.weaken(owner, table, TableUse::Rebuild, Until::Statement);
     }
@@ -223,7 +248,7 @@ impl StatementTables {
     /// Notes that the statement uses these tables. A view has nothing that FLUSH TABLES would wait for.
     fn open(&self, used: &[TableId]) -> Result<()> {
         let (locks, owner) = (self.context.transaction.locks(), self.context.transaction.owner());
-        for table in used.iter().filter(|id| !is_view(**id)) {
+        for table in used.iter().filter(|id| !is_view(**id) && !id.is_temporary()) {
             if !locks.try_open(owner, *table) {
                 self.context.with_patience_as(WAITING_FOR_FLUSH, |patience| locks.open(owner, *table, patience))?;
             }
@@ -233,7 +258,7 @@ impl StatementTables {
 
     /// Returns true if what was looked up is still what it was then. For locked tables and views it stays so.
     pub fn are_current(&self) -> bool {
-        let now = self.context.database.tables().current();
+        let now = self.context.tables.current();
         let known = || self.used().into_iter().chain(self.family());
         Arc::ptr_eq(&now, &self.set) || known().all(|table| now.is_same(&self.set, table))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl TableSource for StatementTables {
     fn storage(&self, table: TableId) -> Result<Arc<Table>> {
-        self.set.storage(table, self.context.database.tables().store())
+        self.set.storage(table, self.context.tables.store())
     }
 
     /// A statement that reads a table in several places, or in a subquery that runs several times, sees the same rows.
@@ -21,7 +21,7 @@ impl TableSource for StatementTables {
         if let Some(rows) = made.get(&table.id) {
             return Ok(Some(rows.clone()));
         }
-        let rows = Arc::new(self.context.virtual_tables.rows(table, &self.set, &self.context)?);
+        let rows = Arc::new(self.context.virtual_tables.rows(table, self.set.stored(), &self.context)?);
         made.insert(table.id, rows.clone());
         Ok(Some(rows))
     }

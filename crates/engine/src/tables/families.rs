@@ -79,7 +79,7 @@ pub struct Family {
 }
 
 /// The families of all tables that take part in foreign keys.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Families(HashMap<TableId, Arc<Family>>);
 
 impl Families {

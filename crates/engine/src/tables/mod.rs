@@ -4,6 +4,7 @@
 //!   Tables      the tables of a data directory                         mod.rs
 //!   publish     how they change                                        publish.rs
 //!   TableSet    one state: definitions with their handles              set.rs
+//!   SessionTables   stored tables behind the temporary ones of a session   temporary.rs
 //!   Families    the foreign keys of one state, by table                families.rs
 //!   Handle      one table's files, opened at first use                 handle.rs
 //!   Content     statistics, in a file beside the clustered tree's      content.rs
@@ -28,6 +29,7 @@ mod publish;
 mod renewal;
 mod set;
 mod storage_error;
+mod temporary;
 
 pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
@@ -38,16 +40,18 @@ pub use publish::{NewFiles, UnpublishedRows};
 pub use renewal::Renewal;
 pub use set::TableSet;
 pub use storage_error::{entry_text, storage_error};
+pub use temporary::SessionTables;
 
 use crate::{
     catalog::{Catalog, Former, Snapshot},
     persist,
 };
 use companions::Companions;
-use muster_storage::{FileId, Reserve, Store, Table, mutex::Mutex};
+use muster_storage::{FileId, Reserve, Store, Table, file::TemporarySpace, mutex::Mutex};
 use muster_types::Result;
 use parking_lot::RwLock;
 use std::sync::Arc;
+use temporary::TemporarySessions;
 
 pub struct Tables {
     companions: Companions,
@@ -56,6 +60,10 @@ pub struct Tables {
     current: RwLock<Arc<TableSet>>,
     /// Held while a change is made.
     change: Mutex<()>,
+    /// The sessions that have temporary tables.
+    sessions: TemporarySessions,
+    /// The room that files of temporary tables may take.
+    temporary_space: Arc<TemporarySpace>,
 }
 
 impl Tables {
@@ -78,7 +86,15 @@ impl Tables {
         store.remove_unknown_files(&known)?;
         let reserve = Reserve::new(store.disk().clone(), store.directory());
         let current = RwLock::new(Arc::new(TableSet::first(definitions, &companions)));
-        let tables = Tables { companions, catalog, reserve, current, change: Mutex::new(()) };
+        let tables = Tables {
+            companions,
+            catalog,
+            reserve,
+            current,
+            change: Mutex::new(()),
+            sessions: TemporarySessions::default(),
+            temporary_space: Arc::new(TemporarySpace::new(u64::MAX)),
+        };
         tables.keep_reserve();
         Ok(tables)
     }
@@ -97,9 +113,12 @@ impl Tables {
         self.current.read().clone()
     }
 
-    /// The table that has this clustered tree; `None` if it was dropped.
+    /// The table that has this clustered tree, a stored or a temporary one; `None` if it was dropped.
     pub fn by_file(&self, file: FileId) -> Result<Option<Arc<Table>>> {
-        self.current().storage_of_file(file, self.store())
+        match self.current().storage_of_file(file, self.store())? {
+            Some(table) => Ok(Some(table)),
+            None => self.sessions.table_of_file(file, self.store()),
+        }
     }
 
     /// The definitions as they are now.

@@ -29,6 +29,7 @@ impl Tables {
         let next = Arc::new(before.next(self.catalog.snapshot(), &self.companions, since));
         *self.current.write() = next.clone();
         drop(changing);
+        self.sessions.forget_layers();
         if changed.is_ok() && before.discard_files_not_in(&next, self.store()) {
             // The files can go with the last reference to them, which this may be.
             drop(before);
@@ -68,6 +69,7 @@ impl Tables {
         // No file is new, so it does not matter to whom one would be.
         let next = before.next(Arc::clone(&before.definitions), &self.companions, 0);
         *self.current.write() = Arc::new(next);
+        self.sessions.forget_layers();
     }
 
     /// Runs a change that leaves more room on the disk than it takes: on a full one once more, in the room of the
@@ -112,7 +114,7 @@ impl NewFiles<'_> {
         self
     }
 
-    fn keep(mut self) {
+    pub(super) fn keep(mut self) {
         self.files.clear();
     }
 }

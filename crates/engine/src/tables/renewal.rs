@@ -5,7 +5,7 @@
 //! them, and puts them in the place of the others in one step: who asks has the ones or the others. Then plans that
 //! were kept are made anew.
 
-use super::{Handle, Tables};
+use super::{Handle, TableSet, Tables};
 use crate::metadata_locks::{MetadataLocks, Owner, TableUse, Until};
 use muster_algebra::TableId;
 use muster_storage::{
@@ -35,11 +35,12 @@ const LEAVES_OF_ANALYZE: usize = 1024;
 /// The owner of the thread's locks of tables. Sessions have other numbers.
 const OWNER: Owner = Owner::Session(u32::MAX);
 
+/// What is done with the statistics of tables of a set, which the caller's session sees.
 impl Tables {
     /// Makes the statistics of a table anew, unless no row has changed since they were made. The caller has locked the
     /// table, so that it keeps its definition.
-    pub fn analyze(&self, id: TableId) -> Result<()> {
-        let handle = self.current().handle(id)?.clone();
+    pub fn analyze(&self, set: &TableSet, id: TableId) -> Result<()> {
+        let handle = set.handle(id)?.clone();
         handle.open(self.store())?;
         let had_others = handle.import(None);
         let is_behind = handle.is_behind();
@@ -53,10 +54,8 @@ impl Tables {
     }
 
     /// Has statistics from elsewhere count in place of tables' own. The caller has locked the tables.
-    pub fn import_statistics(&self, statistics: Vec<(TableId, TableStatistics)>) -> Result<()> {
-        let current = self.current();
-        let handles: Vec<_> =
-            statistics.iter().map(|(id, _)| Ok(current.handle(*id)?.clone())).collect::<Result<_>>()?;
+    pub fn import_statistics(&self, set: &TableSet, statistics: Vec<(TableId, TableStatistics)>) -> Result<()> {
+        let handles: Vec<_> = statistics.iter().map(|(id, _)| Ok(set.handle(*id)?.clone())).collect::<Result<_>>()?;
         for (handle, (_, statistics)) in handles.into_iter().zip(statistics) {
             handle.import(Some(statistics));
         }
@@ -68,12 +67,13 @@ impl Tables {
     /// `stop` is asked now and then. Errors: reading, writing; interrupted after `stop` has said so.
     pub fn update_histograms(
         &self,
+        set: &TableSet,
         id: TableId,
         columns: &[usize],
         buckets: usize,
         stop: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let handle = self.current().handle(id)?.clone();
+        let handle = set.handle(id)?.clone();
         let table = handle.open(self.store())?;
         let known = handle.statistics();
         let mut made = Vec::with_capacity(columns.len());
@@ -89,8 +89,8 @@ impl Tables {
     }
 
     /// Removes histograms of columns; returns those that were there. The caller has locked the table.
-    pub fn drop_histograms(&self, id: TableId, columns: &[usize]) -> Result<Vec<usize>> {
-        let handle = self.current().handle(id)?.clone();
+    pub fn drop_histograms(&self, set: &TableSet, id: TableId, columns: &[usize]) -> Result<Vec<usize>> {
+        let handle = set.handle(id)?.clone();
         handle.open(self.store())?;
         let known = handle.statistics().distribution.clone();
         let is_there = |column: &usize| known.as_ref().is_some_and(|known| known.histograms.contains_key(column));

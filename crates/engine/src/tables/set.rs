@@ -19,6 +19,8 @@ pub struct TableSet {
     pub definitions: Arc<Snapshot>,
     handles: HashMap<TableId, Arc<Handle>>,
     families: Families,
+    /// The stored tables alone, below a session's temporary ones.
+    stored: Option<Arc<TableSet>>,
 }
 
 impl TableSet {
@@ -45,7 +47,24 @@ impl TableSet {
             (entry.def.id, handle)
         };
         let handles = definitions.all_tables().map(handle).collect();
-        TableSet { handles, families: Families::of(&definitions), definitions }
+        TableSet { handles, families: Families::of(&definitions), definitions, stored: None }
+    }
+
+    /// The set that a session sees: its temporary tables in front of the stored ones. Foreign keys are those of stored
+    /// tables, since temporary ones have none.
+    pub(super) fn with_temporary(stored: &Arc<TableSet>, temporary: &TableSet) -> TableSet {
+        let both = stored.handles.iter().chain(&temporary.handles);
+        TableSet {
+            definitions: Arc::new(stored.definitions.with_temporary(&temporary.definitions)),
+            handles: both.map(|(id, handle)| (*id, handle.clone())).collect(),
+            families: stored.families.clone(),
+            stored: Some(Arc::clone(stored)),
+        }
+    }
+
+    /// The stored tables, which all sessions see.
+    pub fn stored(self: &Arc<TableSet>) -> &Arc<TableSet> {
+        self.stored.as_ref().unwrap_or(self)
     }
 
     /// Marks files that `next` no longer has for deletion. Returns true if there are any.

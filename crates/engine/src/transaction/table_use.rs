@@ -1,4 +1,5 @@
 //! The tables that a transaction has locked as a whole: those that its statements use, and those of LOCK TABLES.
+//! Temporary tables are never locked: they are the session's alone.
 
 use super::{LockedTable, SessionTransaction};
 use crate::metadata_locks::{Patience, TableUse, Until};
@@ -18,6 +19,9 @@ impl SessionTransaction {
     /// another one now. Errors 1205, 1213, 1317.
     pub fn use_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
         self.note_use();
+        if table.is_temporary() {
+            return Ok(false);
+        }
         let until = if self.is_open() { Until::Transaction } else { Until::Statement };
         match (of, until) {
             (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
@@ -36,6 +40,9 @@ impl SessionTransaction {
     /// locked.
     pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {
         self.note_use();
+        if table.is_temporary() {
+            return true;
+        }
         let until = if self.is_open() { Until::Transaction } else { Until::Statement };
         self.locks.try_lock(self.owner, table, of, until)
     }
@@ -43,13 +50,13 @@ impl SessionTransaction {
     /// Notes that a statement uses tables until [`SessionTransaction::end_rows`], so that FLUSH TABLES waits for it.
     /// Returns false if somebody is to be waited for first.
     pub fn try_open_tables(&self, tables: &[TableId]) -> bool {
-        tables.iter().all(|table| self.locks.try_open(self.owner, *table))
+        tables.iter().all(|table| table.is_temporary() || self.locks.try_open(self.owner, *table))
     }
 
     /// LOCK TABLES: puts these tables in the place of those before. Errors 1205, 1213, 1317.
     pub fn lock_tables(&self, tables: &[LockedTable], patience: &Patience<'_>) -> Result<()> {
         self.unlock_tables();
-        let mut sorted = tables.to_vec();
+        let mut sorted: Vec<LockedTable> = tables.iter().copied().filter(|table| !table.id.is_temporary()).collect();
         sorted.sort_by_key(|table| table.id);
         for table in &sorted {
             let of = if table.write { TableUse::Alone } else { TableUse::ReadOnly };
@@ -101,6 +108,9 @@ impl SessionTransaction {
     pub fn check_locked(&self, table: TableId, name: &str, write: bool) -> Result<()> {
         let locked = self.locked.lock();
         let Some(locked) = &*locked else { return Ok(()) };
+        if table.is_temporary() {
+            return Ok(());
+        }
         match locked.get(&table) {
             None => {
                 let message = format!("Table '{name}' was not locked with LOCK TABLES");

@@ -179,6 +179,8 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("max_prepared_stmt_count", Global, Int(0, 4194304), "16382"),
     rw("max_seeks_for_key", Both, Int(1, U32), "4294967295"),
     rw("max_sort_length", Both, Int(4, 8388608), "1024"),
+    rw("max_tmp_session_space_usage", Both, Blocks(0, U64, 65536), "1099511627776"),
+    rw("max_tmp_total_space_usage", Global, Blocks(0, U64, 65536), "1099511627776"),
     rw("max_user_connections", Both, Int(0, U32), "0"),
     rw("min_examined_row_limit", Both, Int(0, U32), "0"),
     rw("mrr_buffer_size", Both, Int(8192, U64), "8388608"),

@@ -40,7 +40,9 @@ impl Binder<'_> {
                 if !partitions.is_empty() {
                     return Err(SqlError::unsupported("PARTITION"));
                 }
-                self.named_table(name, alias.as_ref(), index_hints, names)
+                let joined = self.named_table(name, alias.as_ref(), index_hints, names)?;
+                self.note_reference(&joined)?;
+                Ok(joined)
             }
             // A lateral one here has nothing to its left but what is beside brackets.
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
@@ -95,7 +97,7 @@ impl Binder<'_> {
         let Some(database) = database.or(names.database) else {
             return Err(SqlError::no_database_selected());
         };
-        if let Some(def) = self.env.catalog.table(database, table, names.definer)? {
+        if let Some(def) = self.table_def(database, table, names)? {
             self.mention(&def.database, &def.name, names);
             let joined = self.base_table(def.clone(), alias_name, hints)?;
             self.note_table(alias_name, Some(def), &joined);
@@ -108,6 +110,23 @@ impl Binder<'_> {
         }
         self.env.catalog.check_database(database)?;
         Err(SqlError::no_such_table(database, table))
+    }
+
+    /// Notes a reference in a statement to the table that was bound last, if it is one. Error 1137.
+    pub(super) fn note_reference(&self, joined: &Joined) -> Result<()> {
+        let is_table = matches!(joined.from.relations[0].source, RelationSource::Table);
+        match self.reads.last().filter(|_| is_table) {
+            Some(read) => self.env.catalog.note_reference(read.table, &read.alias),
+            None => Ok(()),
+        }
+    }
+
+    /// The table of a name, as it is seen where the name stands; `None` if there is none.
+    pub(super) fn table_def(&self, database: &str, table: &str, names: &Names) -> Result<Option<Arc<TableDef>>> {
+        match names.view_depth {
+            0 => self.env.catalog.table(database, table, names.definer),
+            _ => self.env.catalog.table_of_view(database, table, names.definer),
+        }
     }
 
     /// Remembers a table for the check of privileges; what a view uses is not the user's to be asked for.

@@ -22,7 +22,10 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
         return account::create_or_alter(c, true);
     }
     if c.accept("TABLE") {
-        return table(c);
+        return table(c, false);
+    }
+    if c.accept("TEMPORARY TABLE") {
+        return table(c, true);
     }
     if let Some(kind) = index_start(c)? {
         return create_index(c, kind);
@@ -34,7 +37,6 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     }
     let what = c.word(0);
     Err(match what.as_str() {
-        "TEMPORARY" => SqlError::unsupported("CREATE TEMPORARY TABLE"),
         "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL"
         | "RESOURCE" | "AGGREGATE" | "UNDO" | "LIBRARY" => SqlError::unsupported(format!("CREATE {what}")),
         _ => c.error(),
@@ -87,11 +89,12 @@ fn database(c: &mut Cursor, create: bool) -> Result<CreateDatabase> {
     Ok(CreateDatabase { name, if_not_exists, charset, collation })
 }
 
-fn table(c: &mut Cursor) -> Result<Statement> {
+fn table(c: &mut Cursor, temporary: bool) -> Result<Statement> {
     let if_not_exists = c.accept("IF NOT EXISTS");
     let name = c.table_name()?;
     let mut table = CreateTable {
         name,
+        temporary,
         if_not_exists,
         columns: Vec::new(),
         indexes: Vec::new(),
@@ -422,14 +425,18 @@ pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {
             let if_exists = c.accept("IF EXISTS");
             Ok(Statement::DropDatabase { name: c.identifier()?, if_exists })
         }
-        "TABLE" | "TABLES" | "VIEW" => {
+        "TABLE" | "TABLES" | "VIEW" | "TEMPORARY" => {
             c.advance();
+            let temporary = what == "TEMPORARY";
+            if temporary && c.accept_any(&["TABLE", "TABLES"]).is_none() {
+                return Err(c.error());
+            }
             let if_exists = c.accept("IF EXISTS");
             let names = c.list(|c| c.table_name())?;
             c.accept_any(&["RESTRICT", "CASCADE"]);
             Ok(match what.as_str() {
                 "VIEW" => Statement::DropView { names, if_exists },
-                _ => Statement::DropTable { names, if_exists },
+                _ => Statement::DropTable { names, if_exists, temporary },
             })
         }
         "INDEX" => {
@@ -444,8 +451,8 @@ pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Deallocate { name: c.identifier()? })
         }
-        "TEMPORARY" | "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE"
-        | "SPATIAL" | "RESOURCE" | "UNDO" => Err(SqlError::unsupported(format!("DROP {what}"))),
+        "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL"
+        | "RESOURCE" | "UNDO" => Err(SqlError::unsupported(format!("DROP {what}"))),
         _ => Err(c.error()),
     }
 }

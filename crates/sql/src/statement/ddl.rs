@@ -158,6 +158,7 @@ pub struct TableOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
     pub name: TableName,
+    pub temporary: bool,
     pub if_not_exists: bool,
     pub columns: Vec<ColumnSpec>,
     pub indexes: Vec<IndexSpec>,

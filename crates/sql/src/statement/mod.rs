@@ -72,6 +72,8 @@ pub enum Statement {
     DropTable {
         names: Vec<TableName>,
         if_exists: bool,
+        /// Only temporary tables.
+        temporary: bool,
     },
     TruncateTable(TableName),
     RenameTable(Vec<(TableName, TableName)>),

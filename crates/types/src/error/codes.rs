@@ -65,6 +65,10 @@ codes! {
     KillDenied = 1095, "HY000";
     NoTablesUsed = 1096, "HY000";
     WrongFieldTerminators = 1083, "42000";
+    CantReopenTable = 1137, "HY000";
+    ViewSelectTemporary = 1352, "HY000";
+    TemporaryCreationNotRolledBack = 1751, "HY000";
+    TemporaryDropNotRolledBack = 1752, "HY000";
     BlobCantHaveDefault = 1101, "42000";
     TooManyTables = 1116, "HY000";
     ViewSelectVariable = 1351, "HY000";

@@ -99,6 +99,11 @@ impl SqlError {
         SqlError::new(ErrorCode::TableExists, format!("Table '{table}' already exists"))
     }
 
+    /// 1137: a statement refers twice to a temporary table; `alias`: the name of the first reference.
+    pub fn cannot_reopen(alias: &str) -> SqlError {
+        SqlError::new(ErrorCode::CantReopenTable, format!("Can't reopen table: '{alias}'"))
+    }
+
     /// 1051: tables that DROP does not find, each as the message names it.
     pub fn unknown_tables(tables: &[String]) -> SqlError {
         SqlError::new(ErrorCode::BadTable, format!("Unknown table '{}'", tables.join(",")))

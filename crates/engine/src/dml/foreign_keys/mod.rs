@@ -90,7 +90,7 @@ impl<'a> ForeignKeys<'a> {
         }
         let entry = self.set.definitions.tables().find(|entry| entry.def.id == id);
         let def = entry.map(|entry| Arc::clone(&entry.def)).ok_or_else(|| SqlError::internal("no related table"))?;
-        let storage = self.set.storage(id, self.context.database.tables().store())?;
+        let storage = self.set.storage(id, self.context.tables.store())?;
         let family = self.set.family(id).cloned().unwrap_or_default();
         let table = RelatedTable { def, storage, family };
         self.related.borrow_mut().insert(id, table.clone());

@@ -101,7 +101,7 @@ impl SessionState {
     /// Returns true if the rows that the statement which was looked for last changes are in memory, as far as they are
     /// known.
     fn is_in_memory(&self, write: &ShortWrite) -> bool {
-        let tables = self.database.tables();
+        let tables = &self.tables;
         let table = tables.current().storage(write.table(), tables.store());
         let values = self.values_for(write.rules(), || self.moment());
         table.is_ok_and(|table| values.is_none_or(|values| write.is_resident(&table, &values)))

@@ -98,6 +98,7 @@ struct Settings {
     database: Option<String>,
     user: String,
     account_host: String,
+    has_temporary: bool,
     /// By which the cache tells settings apart.
     number: u32,
     is_allowed: bool,
@@ -185,6 +186,7 @@ impl SessionState {
                 && s.database == self.current_database
                 && s.user == self.login.user
                 && s.account_host == self.login.account_host
+                && s.has_temporary == self.tables.has_temporary()
         });
         let settings = known.unwrap_or_else(|| self.new_settings());
         self.short_path.settings.insert(settings)
@@ -205,9 +207,12 @@ impl SessionState {
         ];
         let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
         let database = self.current_database.as_deref();
+        let has_temporary = self.tables.has_temporary();
         let all: Vec<String> = [self.login.user.clone(), self.login.host.clone(), self.login.account_host.clone()]
             .into_iter()
             .chain([format!("{database:?}"), variables.costs().number.to_string()])
+            // Names mean something else where there are temporary tables.
+            .chain(has_temporary.then(|| format!("session {}", self.process.id)))
             .chain(names.map(text))
             .collect();
         let milliseconds = variables.unsigned("max_execution_time");
@@ -223,6 +228,7 @@ impl SessionState {
             database: self.current_database.clone(),
             user: self.login.user.clone(),
             account_host: self.login.account_host.clone(),
+            has_temporary,
         }
     }
 
@@ -279,7 +285,7 @@ impl SessionState {
         }
         key.push(0);
         key.extend_from_slice(text.as_bytes());
-        let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+        let (tables, accounts) = (self.tables.current(), self.database.accounts().list());
         *epoch = shares.then(|| Epoch::of(&tables, &accounts));
         let Some(known) = self.database.plans().get(key, &tables, &accounts) else {
             *is_unknown = true;

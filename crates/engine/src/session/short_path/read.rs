@@ -158,7 +158,7 @@ impl SessionState {
             return;
         }
         let epoch = self.short_path.epoch.take();
-        let now = || Epoch::of(&self.database.tables().current(), &self.database.accounts().list());
+        let now = || Epoch::of(&self.tables.current(), &self.database.accounts().list());
         let epoch = epoch.unwrap_or_else(now);
         self.database.plans().leave_to_general(&self.short_path.key, epoch);
     }
@@ -179,7 +179,7 @@ impl SessionState {
 
     /// Returns true if the tables and accounts are those that the cache was asked for.
     fn is_current(&self) -> bool {
-        let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+        let (tables, accounts) = (self.tables.current(), self.database.accounts().list());
         self.short_path.epoch.as_ref().is_some_and(|epoch: &Epoch| epoch.is(&tables, &accounts))
     }
 

@@ -97,6 +97,8 @@ impl SessionState {
                 done.map(|()| self.complete(Completion::default(), before))
             }
             TransactionStatement::Rollback if self.transaction.changed_rows() > UNDONE_ROWS_MAX => return None,
+            // They are warned of.
+            TransactionStatement::Rollback if self.transaction.temporary_changes().next().is_some() => return None,
             TransactionStatement::Rollback => {
                 self.conditions.begin();
                 self.roll_back(Completion::default()).map(drop)

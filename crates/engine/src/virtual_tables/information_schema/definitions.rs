@@ -102,6 +102,7 @@ const TABLES: &[(&str, Columns)] = &[
         ("AVG_COUNT_RESET?", Double), ("TIME_ENABLED?", DateTime), ("TIME_DISABLED?", DateTime), ("TIME_ELAPSED?", Big),
         ("TIME_RESET?", DateTime), ("STATUS", Text(193)), ("TYPE", Text(193)), ("COMMENT", Text(193)),
     ]),
+    ("INNODB_TEMP_TABLE_INFO", &[("TABLE_ID", UBig), ("NAME?", Text(64)), ("N_COLS", UInt), ("SPACE", UInt)]),
     ("INNODB_TRX", &[
         ("trx_id", UBig), ("trx_state", Text(13)), ("trx_started", DateTime), ("trx_requested_lock_id?", Text(126)),
         ("trx_wait_started?", DateTime), ("trx_weight", UBig), ("trx_mysql_thread_id", UBig), ("trx_query?", Text(1024)),

@@ -3,13 +3,14 @@
 use super::{optional, text, uint};
 use crate::{
     accounts::Privilege,
-    catalog::Snapshot,
+    catalog::{Snapshot, TableEntry},
     statement::StatementContext,
     system_schema,
     tables::{TableSet, data_and_index_bytes},
 };
 use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value, temporal::EpochMicros};
+use std::sync::Arc;
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let own =
@@ -22,6 +23,24 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
         vec![text("def"), text(name), text(collation.charset()), text(collation.name()), Value::Null, text("NO")]
     };
     visible.into_iter().map(row).collect()
+}
+
+/// Columns that InnoDB adds to those of a table: the row's number, its transaction and its roll pointer.
+const HIDDEN_COLUMNS: u64 = 3;
+
+/// INNODB_TEMP_TABLE_INFO: the temporary tables of all sessions, the newest first. Error 1227 without the PROCESS
+/// privilege.
+pub(super) fn temporary_tables(context: &StatementContext) -> Result<Vec<Vec<Value>>> {
+    context.rights.check_global(Privilege::Process)?;
+    let mut entries = context.database.tables().all_temporary();
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.def.id));
+    let row = |entry: &Arc<TableEntry>| {
+        let id = entry.def.id.0;
+        let space = entry.files.first().map_or(0, |file| file.0.into());
+        let columns = entry.def.columns.len() as u64 + HIDDEN_COLUMNS;
+        vec![uint(id), text(format!("#sql{id:x}")), uint(columns), uint(space)]
+    };
+    Ok(entries.iter().map(row).collect())
 }
 
 pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {

@@ -22,6 +22,7 @@ use crate::{
     ColumnInfo, Outcome, rows,
     statement::{BindEnvironment, StatementContext, StatementTables, query},
     system_schema,
+    tables::TableSet,
 };
 use muster_sql::{Parameters, Show, ShowFilter, TableName};
 use muster_types::{Collation, Result, SqlError, SqlModes, SqlType, Value, collation::like::LikePattern};
@@ -78,10 +79,21 @@ pub fn select(
     columns: &[(&str, &str)],
     keep: impl Fn(&dyn Fn(&str) -> Value) -> bool,
 ) -> Result<Listing> {
+    select_of(context, &context.database.tables().current(), table, columns, keep)
+}
+
+/// As [`select`], of what these tables are.
+pub fn select_of(
+    context: &StatementContext,
+    tables: &TableSet,
+    table: &str,
+    columns: &[(&str, &str)],
+    keep: impl Fn(&dyn Fn(&str) -> Value) -> bool,
+) -> Result<Listing> {
     let virtual_tables = context.virtual_tables;
     let def = virtual_tables.table(system_schema::NAME, table);
     let def = def.ok_or_else(|| SqlError::internal(format!("no information_schema.{table}")))?;
-    let all = virtual_tables.rows(&def, &context.database.tables().current(), context)?;
+    let all = virtual_tables.rows(&def, tables, context)?;
     let mut positions = Vec::with_capacity(columns.len());
     let mut infos = Vec::with_capacity(columns.len());
     for (shown, source) in columns {

@@ -1,6 +1,6 @@
 //! The rows of each SHOW.
 
-use super::{Listing, engine_status, select, told};
+use super::{Listing, engine_status, select, select_of, told};
 use crate::{
     accounts::{self, Privilege},
     cost_tables,
@@ -8,10 +8,12 @@ use crate::{
     rows::text_column,
     statement::StatementContext,
     system_schema,
+    tables::TableSet,
     virtual_tables::{status, variables},
 };
 use muster_sql::{Show, ShowFilter, UserName, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::Arc;
 
 fn text(s: impl Into<String>) -> Value {
     Value::Text(s.into())
@@ -193,9 +195,9 @@ fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result
         return Ok((text(schema), text(&table.name)));
     }
     if !context.rights.sees_tables(database) {
-        context.rights.check_table(database, name, Privilege::Select, "SELECT")?;
+        context.check_table(database, name, Privilege::Select, "SELECT")?;
     }
-    let snapshot = context.database.tables().definitions();
+    let snapshot = context.tables.definitions();
     let schema = snapshot.schema(database)?;
     if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
         return Err(SqlError::no_such_table(database, name));
@@ -204,6 +206,8 @@ fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result
 }
 
 pub(super) fn columns(context: &StatementContext, database: &str, name: &str, full: bool) -> Result<Listing> {
+    let is_temporary = context.tables.is_temporary(database, name);
+    let tables = tables_of(context, is_temporary);
     let (database, table) = shown_table(context, database, name)?;
     let short = [
         ("Field", "COLUMN_NAME"),
@@ -225,10 +229,27 @@ pub(super) fn columns(context: &StatementContext, database: &str, name: &str, fu
         ("Comment", "COLUMN_COMMENT"),
     ];
     let names: &[(&str, &str)] = if full { &long } else { &short };
-    select(context, "COLUMNS", names, |get| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table)
+    let is_shown = |get: &dyn Fn(&str) -> Value| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table;
+    let mut listing = select_of(context, &tables, "COLUMNS", names, is_shown)?;
+    if let Some(at) = names.iter().position(|(shown, _)| is_temporary && *shown == "Extra") {
+        // As MySQL has it.
+        listing.columns[at].nullable = true;
+        let extras = listing.rows.iter_mut().map(|row| &mut row[at]);
+        extras.filter(|extra| **extra == text("")).for_each(|extra| *extra = Value::Null);
+    }
+    Ok(listing)
+}
+
+/// The tables among which a table is that is shown.
+fn tables_of(context: &StatementContext, is_temporary: bool) -> Arc<TableSet> {
+    match is_temporary {
+        true => context.tables.temporary(),
+        false => context.database.tables().current(),
+    }
 }
 
 fn index(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
+    let tables = tables_of(context, context.tables.is_temporary(database, name));
     let (database, table) = shown_table(context, database, name)?;
     let names = [
         ("Table", "TABLE_NAME"),
@@ -247,7 +268,8 @@ fn index(context: &StatementContext, database: &str, name: &str) -> Result<Listi
         ("Visible", "IS_VISIBLE"),
         ("Expression", "EXPRESSION"),
     ];
-    select(context, "STATISTICS", &names, |get| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table)
+    let is_shown = |get: &dyn Fn(&str) -> Value| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table;
+    select_of(context, &tables, "STATISTICS", &names, is_shown)
 }
 
 /// Most characters of a statement without FULL.
@@ -275,7 +297,7 @@ fn processlist(context: &StatementContext, full: bool) -> Result<Listing> {
 
 fn create_table(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
-    let tables = context.database.tables().current();
+    let tables = context.tables.current();
     let stored = tables.definitions.schemas.get(database).and_then(|schema| schema.tables.get(name));
     let costs = cost_tables::is_name(database, name).then(|| cost_tables::entry(name)).flatten();
     let (entry, auto_increment) = match (stored, &costs) {
@@ -300,6 +322,10 @@ fn create_view(context: &StatementContext, database: &str, name: &str) -> Result
         context.rights.check_table(database, name, p, command)?;
     }
     let snapshot = context.database.tables().definitions();
+    if !snapshot.schemas.get(database).is_some_and(|schema| schema.has(name)) {
+        // A temporary table is no view.
+        return Err(SqlError::no_such_table(database, name));
+    }
     let view = snapshot
         .schemas
         .get(database)

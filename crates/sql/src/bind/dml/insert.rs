@@ -117,6 +117,7 @@ impl Binder<'_> {
     /// The table, and the positions of the columns that values are given for.
     fn destination(&mut self, insert: &Insert, names: &Names) -> Result<(Destination, Vec<usize>)> {
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
+        self.note_reference(&joined)?;
         let relation = &joined.from.relations[0];
         let width = match &insert.source {
             InsertSource::Rows(rows) => Some(rows.width),

@@ -95,7 +95,7 @@ impl Binder<'_> {
             || SqlError::new(ErrorCode::NoDefaultForField, format!("Field '{name}' doesn't have a default value"));
         let meta = self.columns.get(id).clone();
         let Some(origin) = meta.origin else { return Err(no_default()) };
-        let table = self.env.catalog.table(&origin.database, &origin.table, cx.names.definer)?;
+        let table = self.table_def(&origin.database, &origin.table, cx.names)?;
         let column = table.as_ref().and_then(|t| t.columns.iter().find(|c| c.name == origin.column));
         Ok(match column.map(|c| (&c.default, c.nullable)) {
             Some((Some(DefaultValue::Value(value)), _)) => Item::literal(value.clone(), meta.ty),
