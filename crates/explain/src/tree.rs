@@ -243,10 +243,7 @@ impl<'a> Tree<'a> {
             }
             PlanOp::Rollup { rollup, .. } => self.rollup(rollup),
             PlanOp::Window { window, .. } => self.window(window),
-            PlanOp::Sort { keys, fetch, .. } => {
-                let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
-                format!("Sort: {}{limit}", self.sort_keys(keys))
-            }
+            PlanOp::Sort { keys, fetch, .. } => self.sort(keys, *fetch),
             PlanOp::Limit { offset, count, .. } => limit(*offset, *count),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
             PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op),
@@ -256,6 +253,11 @@ impl<'a> Tree<'a> {
             }
             PlanOp::Shared { id, .. } => format!("Materialize shared rows #{id} if needed"),
         }
+    }
+
+    fn sort(&self, keys: &[SortKey], fetch: Option<u64>) -> String {
+        let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
+        format!("Sort: {}{limit}", self.sort_keys(keys))
     }
 
     fn rollup(&self, rollup: &Rollup) -> String {

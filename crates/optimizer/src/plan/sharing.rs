@@ -3,8 +3,8 @@
 //! computed once and kept, if that costs less.
 
 use super::Planner;
-use crate::{copy, scope, scope::ColSet};
-use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel};
+use crate::{copy, properties::unique_keys, scope, scope::ColSet};
+use muster_algebra::{ColId, Estimate, Expr, JoinKind, Plan, PlanOp, Rel};
 use muster_types::Result;
 use std::collections::BTreeMap;
 
@@ -69,6 +69,7 @@ impl Sharing {
         let inside: Vec<&Rel> = groups.iter().flatten().map(|i| candidates[*i].rel).collect();
         let mut mentioned: ColSet = rel.output().into_iter().collect();
         mentioned_outside(rel, &inside, &mut mentioned);
+        let may_weed_out = has_semi_join(rel);
         let family = |group: &Vec<usize>| {
             let first = &candidates[group[0]];
             let by_number: BTreeMap<ColId, ColId> = first.normal.columns.iter().map(|(own, n)| (*n, *own)).collect();
@@ -82,7 +83,13 @@ impl Sharing {
                 .collect();
             let named = members.iter().flat_map(|m| m.first.iter()).filter(|(own, _)| mentioned.contains(own));
             let named: ColSet = named.map(|(_, first)| *first).collect();
-            let wanted = first.rel.output().into_iter().filter(|id| named.contains(id)).collect();
+            // Where duplicates are weeded out, by their keys.
+            let keys: ColSet = match may_weed_out {
+                true => unique_keys(first.rel).into_iter().flatten().collect(),
+                false => ColSet::new(),
+            };
+            let is_wanted = |id: &ColId| named.contains(id) || keys.contains(id);
+            let wanted = first.rel.output().into_iter().filter(is_wanted).collect();
             Family { members, wanted, plan: None }
         };
         Sharing { families: groups.iter().map(family).collect() }
@@ -171,6 +178,13 @@ fn for_each_subplan(expr: &mut Expr, f: &mut dyn FnMut(&mut Plan)) {
     expr.children_mut().into_iter().for_each(|child| for_each_subplan(child, f));
 }
 
+/// Returns true if there is a semi join anywhere in the statement.
+fn has_semi_join(rel: &Rel) -> bool {
+    let mut found = false;
+    rel.visit(&mut |rel| found |= matches!(rel, Rel::Join { kind: JoinKind::Semi, .. }));
+    found
+}
+
 fn reads_a_table_twice(rel: &Rel) -> bool {
     fn tables<'a>(rel: &'a Rel, names: &mut Vec<(&'a str, &'a str)>) {
         if let Rel::Get { table, .. } = rel {
@@ -236,6 +250,7 @@ fn mentioned_outside(rel: &Rel, inside: &[&Rel], mentioned: &mut ColSet) {
     }
     match rel {
         Rel::Aggregate { group, .. } => mentioned.extend(group),
+        Rel::Rollup { rollup, .. } => mentioned.extend(rollup.sources()),
         Rel::Union { inputs, .. } => inputs.iter().for_each(|(_, ids)| mentioned.extend(ids)),
         _ => {}
     }

@@ -112,7 +112,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
-        PlanOp::Working { .. } | PlanOp::Recursive { .. } | PlanOp::Lateral { .. } => {
+        PlanOp::Working { .. } | PlanOp::Recursive { .. } | PlanOp::Rollup { .. } | PlanOp::Lateral { .. } => {
             check_rows(plan, &known, produced)?
         }
         PlanOp::Project { exprs, .. } => {
@@ -183,7 +183,6 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 check_exprs(call_exprs(call), &known)?;
             }
         }
-        PlanOp::Rollup { input, rollup } => check_rollup(plan, input, rollup, produced)?,
         PlanOp::Window { input, window } => {
             check_window(plan, input, window, &known, produced)?;
         }
@@ -247,10 +246,11 @@ fn check_window(plan: &Plan, input: &Plan, window: &Window, known: &ColSet, prod
     check_exprs(window.exprs(), known)
 }
 
-/// Checks nodes whose rows are those of subqueries.
+/// Checks nodes whose rows are those of subqueries, or copies.
 fn check_rows(plan: &Plan, known: &ColSet, produced: &mut ColSet) -> Result<()> {
     match &plan.op {
         PlanOp::Recursive { input, recursion } => check_recursive(plan, input, recursion, known, produced),
+        PlanOp::Rollup { input, rollup } => check_rollup(plan, input, rollup, produced),
         PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, known, produced),
         _ => produce(plan.output.iter().copied(), produced),
     }

@@ -139,10 +139,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
             let keys = keys.into_iter().map(|k| SortKey { expr: substitute(k.expr, &map), ..k }).collect();
             Ok((Rel::Sort { input: Box::new(input), keys }, map))
         }
-        Rel::Limit { input, offset, count } => {
-            let (input, map) = merge(*input, context)?;
-            Ok((Rel::Limit { input: Box::new(input), offset, count }, map))
-        }
+        Rel::Limit { input, offset, count } => merge_limit(*input, offset, count, context),
         Rel::Lateral { input, rows, keeps } => merge_lateral(*input, *rows, keeps, context),
         Rel::Union { inputs, columns } => {
             let mut merged = Vec::new();
@@ -246,6 +243,16 @@ fn merge_window(input: Rel, mut window: Window, context: &mut RewriteContext<'_>
         replace_with(expr, |e| substitute(e, &map));
     }
     Ok((Rel::Window { input: Box::new(input), window }, map))
+}
+
+fn merge_limit(
+    input: Rel,
+    offset: u64,
+    count: Option<u64>,
+    context: &mut RewriteContext<'_>,
+) -> Result<(Rel, Substitution)> {
+    let (input, map) = merge(input, context)?;
+    Ok((Rel::Limit { input: Box::new(input), offset, count }, map))
 }
 
 /// A rollup, whose keys come from columns: a key that is something else is computed below.

@@ -72,6 +72,8 @@ pub(crate) struct Binder<'a> {
     pub counts_rows: bool,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
+    /// Keys of rollups, which are NULL where they are rolled up.
+    pub rolled_up: HashSet<ColId>,
     /// Those of sums, averages and deviations that are doubles.
     pub summed_doubles: HashSet<ColId>,
     /// The row to insert, for `VALUES(column)`.
@@ -185,6 +187,7 @@ impl<'a> Binder<'a> {
             from: None,
             counts_rows: false,
             aggregated_columns: HashSet::new(),
+            rolled_up: HashSet::new(),
             summed_doubles: HashSet::new(),
             inserted_row: None,
             generated: Vec::new(),

@@ -189,7 +189,11 @@ impl Binder<'_> {
                     let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
                     self.columns.set_decimals(id, s.item.decimals);
                     if let Some(written) = s.ast {
-                        let shape = self.result_shape(written, &s.item);
+                        let mut shape = self.result_shape(written, &s.item);
+                        if s.item.expr.columns().iter().any(|id| self.rolled_up.contains(id)) {
+                            // MySQL takes all that is computed of the keys for nullable.
+                            shape.nullable = Some(true);
+                        }
                         if s.item.ty.is_integer() {
                             self.columns.set_length(id, shape.length);
                         }

@@ -40,6 +40,8 @@ pub(super) struct RolledUp {
     pub rollup: Rollup,
     /// For each key a column that is 1 where it is rolled up and 0 elsewhere.
     flags: Vec<ColId>,
+    /// Columns of texts, which expressions see in place of keys that are ENUM or SET.
+    texts: Vec<(RollupKey, ColId)>,
 }
 
 /// How the rows of a SELECT with a rollup are put in order.
@@ -73,7 +75,8 @@ impl RolledUp {
     pub fn replace_keys(&self, expr: &mut Expr) {
         let mut names = HashMap::new();
         for key in &self.rollup.keys {
-            names.entry(key.source).or_insert(key.id);
+            let text = self.texts.iter().find(|(own, _)| own == key).map(|(_, text)| *text);
+            names.entry(key.source).or_insert(text.unwrap_or(key.id));
         }
         rename(expr, &names);
     }
@@ -143,12 +146,22 @@ impl Binder<'_> {
 
     /// The rows of a grouped query, once for each level of a rollup by these columns.
     pub(super) fn roll_up(&mut self, rel: Rel, sources: &[ColId]) -> (Rel, RolledUp) {
-        let keys = sources.iter().map(|source| RollupKey { id: self.rollup_key(*source), source: *source }).collect();
+        let keys: Vec<RollupKey> =
+            sources.iter().map(|source| RollupKey { id: self.rollup_key(*source), source: *source }).collect();
+        let mut texts = Vec::new();
+        for key in &keys {
+            let (name, ty) = (self.columns.get(key.id).name.clone(), self.columns.ty(key.id));
+            if matches!(ty, SqlType::Enum(_) | SqlType::Set(_)) {
+                texts.push((*key, self.columns.add_computed(name, ty.operand_type(), true)));
+            }
+        }
+        let columns = keys.iter().map(|key| key.id).chain(texts.iter().map(|(_, text)| *text));
+        self.rolled_up.extend(columns);
         let level = self.columns.add_computed("rollup level", SqlType::BIGINT, false);
         let rollup = Rollup { keys, level };
         let flags = sources.iter().map(|_| self.columns.add_computed(ROLLED_UP, SqlType::BIGINT, false)).collect();
         let rel = Rel::Rollup { input: Box::new(rel), rollup: rollup.clone() };
-        (rel, RolledUp { rollup, flags })
+        (rel, RolledUp { rollup, flags, texts })
     }
 
     /// A column with the values of another one, and NULL. For clients it is computed.
@@ -177,6 +190,10 @@ impl Binder<'_> {
         let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
         let flags = rolled_up.flags.iter().enumerate();
         exprs.extend(flags.map(|(position, flag)| (*flag, rolled_up.bit(position, 1))));
+        let as_text = |(key, id): &(RollupKey, ColId)| {
+            (*id, Expr::Cast { arg: Box::new(Expr::Column(key.id)), ty: self.columns.ty(*id) })
+        };
+        exprs.extend(rolled_up.texts.iter().map(as_text));
         for GroupingCall { id, args } in groupings {
             let position = |(number, arg): (usize, &Expr)| {
                 let of = |source: ColId| rolled_up.rollup.sources().position(|key| key == source);

@@ -172,12 +172,13 @@ impl Binder<'_> {
     /// Error 3590 for an interval whose length is no constant, 3586 for one that is NULL or negative.
     fn check_interval(&mut self, interval: &Interval, name: &str) -> Result<()> {
         let Interval { unit, count } = interval;
-        if !count.expr.columns().is_empty() || !count.expr.is_movable() {
+        let has_subquery = count.expr.has_subquery();
+        if !count.expr.columns().is_empty() || !has_subquery && !count.expr.is_movable() {
             let message = format!("Window '{name}' has a non-constant frame bound.");
             return Err(SqlError::new(ErrorCode::WindowFrameNonConst, message));
         }
         // A statement that is prepared is checked when its parameters have values.
-        if count.expr.has_subquery() || matches!(self.env.parameters, Parameters::Unknown) {
+        if has_subquery || matches!(self.env.parameters, Parameters::Unknown) {
             return Ok(());
         }
         let warnings = self.warnings.len();
