@@ -13,6 +13,7 @@
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
 //!   cast       conversion of values between types       cast.rs
+//!   json       JSON documents: trees, bytes, text, paths  json/
 //!   store      storing values into columns              store/
 //!   order      how values compare, and where they lie between others  order.rs
 //!   Distribution  how the values of a table are spread    distribution/
@@ -31,6 +32,7 @@ pub mod decimal;
 mod declared_bytes;
 pub mod distribution;
 pub mod error;
+pub mod json;
 pub mod key;
 pub mod members;
 pub mod order;

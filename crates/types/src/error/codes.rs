@@ -371,6 +371,11 @@ codes! {
     NoDefaultForViewField = 1423, "HY000";
     ViewPreventUpdate = 1443, "HY000";
     NonInsertableTable = 1471, "HY000";
+    InvalidJsonTextInParam = 3141, "22032";
+    InvalidJsonPath = 3143, "42000";
+    JsonValueTooBig = 3150, "22032";
+    JsonKeyTooBig = 3151, "22032";
+    JsonDocumentTooDeep = 3157, "22032";
 }
 
 impl ErrorCode {
