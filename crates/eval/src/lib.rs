@@ -135,24 +135,7 @@ impl Evaluator<'_> {
                 Some(arithmetic::negate(&value, *ty).map_err(|e| e.in_expr(&self.printed(expr))))
             }
             Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
-            Expr::Like { arg, pattern, escape, negated } => {
-                let (a, p) = (value!(self.eval(arg)), value!(self.eval(pattern)));
-                if a.is_null() || p.is_null() {
-                    return Some(Ok(Value::Null));
-                }
-                let pattern = match &p {
-                    Value::Bytes(bytes) => LikePattern::of_bytes(bytes, *escape),
-                    text => {
-                        let collation = self.collation_of(&[arg, pattern], &[&a, text]);
-                        LikePattern::new(&self.text_of(pattern, text).unwrap_or_default(), *escape, collation)
-                    }
-                };
-                let matches = match &a {
-                    Value::Bytes(bytes) => pattern.matches_bytes(bytes),
-                    _ => pattern.matches(&self.text_of(arg, &a).unwrap_or_default()),
-                };
-                Some(Ok(Value::Bool(matches != *negated)))
-            }
+            Expr::Like { arg, pattern, escape, negated } => self.like(arg, pattern, *escape, *negated),
             Expr::Case { branches, otherwise, ty } => {
                 for (condition, result) in branches {
                     if compare::truth(&value!(self.eval(condition))) == Some(true) {
@@ -200,6 +183,26 @@ impl Evaluator<'_> {
             (false, LogicOp::Xor) => Value::Bool(odd),
             (false, _) => Value::Bool(op == LogicOp::And),
         }))
+    }
+
+    /// `arg [NOT] LIKE pattern`; a pattern that is a byte string is compared byte by byte.
+    fn like(&mut self, arg: &Expr, pattern: &Expr, escape: Option<char>, negated: bool) -> Outcome {
+        let (a, p) = (value!(self.eval(arg)), value!(self.eval(pattern)));
+        if a.is_null() || p.is_null() {
+            return Some(Ok(Value::Null));
+        }
+        let like = match &p {
+            Value::Bytes(bytes) => LikePattern::of_bytes(bytes, escape),
+            text => {
+                let collation = self.collation_of(&[arg, pattern], &[&a, text]);
+                LikePattern::new(&self.text_of(pattern, text).unwrap_or_default(), escape, collation)
+            }
+        };
+        let matches = match &a {
+            Value::Bytes(bytes) => like.matches_bytes(bytes),
+            _ => like.matches(&self.text_of(arg, &a).unwrap_or_default()),
+        };
+        Some(Ok(Value::Bool(matches != negated)))
     }
 
     fn in_list(&mut self, arg: &Expr, list: &[Expr], negated: bool) -> Outcome {

@@ -8,7 +8,7 @@ use crate::{
     rows,
     tables::SessionTables,
     transaction::SessionTransaction,
-    user_variables::UserVariables,
+    user_variables::{UserVariable, UserVariables},
     variables::Variables,
 };
 use muster_algebra::TableId;

@@ -286,7 +286,7 @@ fn tables_are_defined() {
     }
     assert_eq!(error("create table t (a decimal(66,2))").0, 1426);
     assert_eq!(error("create table t (a decimal(5,6))").0, 1427);
-    assert_eq!(error("create table t (a varchar(70000))").0, 1074);
+    assert_eq!(error("create table t (a varbinary(70000))").0, 1074);
 }
 
 trait ParseDecimal {
