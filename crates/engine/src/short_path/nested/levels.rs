@@ -125,7 +125,10 @@ impl NestedPlan {
         let stops_early = is_in_order && query.limit.is_some();
         // A locking read locks all rows; those of several tables table by table, not row by row.
         let has_parts = ends.is_some() || distinct.is_some();
-        let locks_more = lock.is_some() && (has_parts || levels.len() > 1 && stops_early);
+        // The general path reads the keys of a list in order, and locks no rows behind the last one that is wanted.
+        let has_lists = first.access.equal.iter().any(|values| matches!(values, KeyValues::AnyOf(_)));
+        let reads_behind = !is_in_order && query.limit.is_some() && has_lists;
+        let locks_more = lock.is_some() && (has_parts || reads_behind || levels.len() > 1 && stops_early);
         if locks_more || first.access.is_all() && !is_in_order && !has_parts {
             return None;
         }

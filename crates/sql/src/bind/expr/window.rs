@@ -318,8 +318,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The number of rows that is an argument: digits, a parameter or a user variable. Errors: 1210 for one that is less
-    /// than `least` or no integer, 1064 for an expression. As in MySQL, NTH_VALUE(.., ?) of NULL is NULL.
+    /// The number of rows that is an argument: digits, a parameter or a user variable. Errors: 1210 for one that is
+    /// less than `least` or no integer, 1064 for an expression. As in MySQL, NTH_VALUE(.., ?) of NULL is NULL.
     fn row_number(&mut self, expr: &ast::Expr, name: &str, least: u64) -> Result<u64> {
         let wrong = || SqlError::wrong_arguments(name);
         let number = match expr {
