@@ -85,6 +85,8 @@ impl Printer<'_> {
             Expr::Literal { value: Value::Bool(b), .. } => b.to_string(),
             Expr::Literal { value, ty } => ty.shown(value).unwrap_or(Value::Null).to_string(),
             Expr::Parameter { .. } => "?".into(),
+            // A value beside a document is compared as JSON without a word about it.
+            Expr::Cast { arg, ty: SqlType::Json } => self.expr(arg),
             Expr::Cast { arg, ty } => format!("cast({} as {})", self.expr(arg), cast_name(*ty)),
             Expr::Compare { op, left, right } => {
                 format!("({} {} {})", self.expr(left), compare_sign(*op), self.expr(right))
@@ -182,6 +184,7 @@ impl Printer<'_> {
             (Extract(unit), [arg, ..]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
+            (ParseJson, [arg]) => format!("cast({} as json)", self.expr(arg)),
             (Library(function), _) => format!("{}({})", function.printed_name(), self.list(function.given(args))),
             _ => format!("{}({})", function_name(function), self.list(args)),
         }
@@ -270,7 +273,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
-        ReadNumber(_) | MomentNumber | ComputedInteger => "read_number",
+        ReadNumber(_) | MomentNumber | ComputedInteger | ParseJson => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",

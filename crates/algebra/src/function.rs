@@ -154,6 +154,9 @@ listed! {
         /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time
         /// zone are not the default ones. Functions of dates have the same number as one more argument then.
         ReadDate,
+        /// `(value)`: CAST .. AS JSON: a text is read as JSON. [`crate::Expr::Cast`] makes a JSON string of it, as
+        /// comparisons do.
+        ParseJson,
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
         /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
         DateAdd(IntervalUnit),

@@ -35,6 +35,11 @@ impl UserVariables {
     /// there are too many.
     pub fn set(&self, name: &str, value: Value, collation: Option<Collation>) -> Result<()> {
         let name = name.to_lowercase();
+        // A variable holds the text of a document.
+        let value = match value {
+            Value::Json(_) => value.to_text(0).map_or(Value::Null, Value::Text),
+            other => other,
+        };
         let mut variables = self.variables.lock();
         if variables.len() >= USER_VARIABLES_MAX && !variables.contains_key(&name) {
             let message = format!("too many user variables (at most {USER_VARIABLES_MAX})");

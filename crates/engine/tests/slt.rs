@@ -220,6 +220,10 @@ files! {
     into_files
     invalid_dates
     joins
+    json_beside_others
+    json_columns
+    json_functions
+    json_text
     last_insert_id
     lateral
     literals_and_notes

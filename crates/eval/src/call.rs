@@ -5,6 +5,7 @@ use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
     CastWarning, Collation, ErrorCode, SqlType, Value,
     cast::{cast_from, to_double},
+    json,
 };
 use std::{cmp::Ordering, ops::Range};
 
@@ -136,6 +137,9 @@ impl Evaluator<'_> {
         if function == ScalarFunction::ComputedInteger {
             return Some(self.computed_integer(expr, &values[0], ty));
         }
+        if function == ScalarFunction::ParseJson {
+            return Some(parsed_json(&values[0], types[0]));
+        }
         if let Some(number) = read_number::call(function, &values[0], ty, self.warn) {
             return Some(Ok(number));
         }
@@ -190,6 +194,12 @@ impl Evaluator<'_> {
         }
         Ok(true)
     }
+}
+
+/// The document that CAST .. AS JSON makes. Error 3141 for a text that is no JSON.
+fn parsed_json(value: &Value, ty: Option<SqlType>) -> muster_types::Result<Value> {
+    let tree = json::scalar_or_document(value, ty).map_err(|error| error.in_argument(1, "cast_as_json"))?;
+    json::encode(&tree).map(Value::Json).map_err(|limit| limit.error())
 }
 
 /// The number that LAST_INSERT_ID() becomes.

@@ -1,7 +1,12 @@
 //! Comparison and truth of values.
 
 use muster_algebra::CompareOp;
-use muster_types::{Collation, Decimal, SqlType, Value, cast, cast::to_double, temporal::datetime_of};
+use muster_types::{
+    Collation, Decimal, SqlType, Value, cast,
+    cast::to_double,
+    json::{self, JsonView},
+    temporal::datetime_of,
+};
 use std::cmp::Ordering;
 
 /// Three-valued truth: a number is true unless 0, text as the number it begins with.
@@ -17,12 +22,16 @@ pub fn truth(value: &Value) -> Option<bool> {
 }
 
 /// How two values compare; `None` if one is NULL. Values of one type compare in it. Of different types (which the
-/// binder leaves none of), numbers compare exactly, anything with a date as datetimes, and the rest as doubles.
+/// binder leaves none of), JSON compares as JSON, numbers
+/// compare exactly, anything with a date as datetimes, and the rest as doubles.
 pub fn order(a: &Value, b: &Value, collation: Collation) -> Option<Ordering> {
     use Value::*;
     Some(match (a, b) {
         (Null, _) | (_, Null) => return None,
         (Text(x), Text(y)) => collation.compare(x, y),
+        (Json(x), Json(y)) => json::compare(JsonView::new(x), JsonView::new(y)),
+        (Json(x), _) => json::compare(JsonView::new(x), JsonView::new(&document(b)?)),
+        (_, Json(y)) => json::compare(JsonView::new(&document(a)?), JsonView::new(y)),
         (Bytes(x), Bytes(y)) => x.cmp(y),
         (Text(x), Bytes(y)) => x.as_bytes().cmp(y),
         (Bytes(x), Text(y)) => x.as_slice().cmp(y.as_bytes()),
@@ -37,6 +46,11 @@ pub fn order(a: &Value, b: &Value, collation: Collation) -> Option<Ordering> {
             _ => to_double(a).0.partial_cmp(&to_double(b).0)?,
         },
     })
+}
+
+/// A value as the JSON scalar that it is beside a document.
+fn document(value: &Value) -> Option<Vec<u8>> {
+    json::encode(&json::scalar_of(value, None)).ok()
 }
 
 fn exact(value: &Value) -> Option<Decimal> {

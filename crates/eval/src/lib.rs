@@ -258,6 +258,7 @@ impl Evaluator<'_> {
             (Value::Date(_), SqlType::Date) | (Value::Time(_), SqlType::Time { .. }) => true,
             (Value::DateTime(_), SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => true,
             (Value::Text(_), SqlType::Text { .. }) | (Value::Bytes(_), SqlType::Bytes { .. }) => true,
+            (Value::Json(_), SqlType::Json) => true,
             _ => false,
         };
         if fits {

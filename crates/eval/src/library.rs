@@ -92,7 +92,7 @@ impl LibraryCall {
         type_of: &dyn Fn(&Expr) -> Option<SqlType>,
     ) -> Option<LibraryCall> {
         let given = function.given(args);
-        if !function.argument_count().contains(&given.len()) {
+        if !function.takes_count(given.len()) {
             return None;
         }
         let arguments = Arguments::of(ScalarFunction::Library(function), given, type_of);

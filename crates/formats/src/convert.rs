@@ -6,7 +6,7 @@ use super::{
 };
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray,
-    builder::{BinaryViewBuilder, StringViewBuilder, make_view},
+    builder::{BinaryViewBuilder, LargeBinaryBuilder, StringViewBuilder, make_view},
     types::{
         ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
         Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
@@ -20,6 +20,7 @@ use muster_types::{
     BytesKind, Collation, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     charset::Charset,
+    json,
     sql_type::{DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION},
     store::{
         StoreFault, StoredType, Unfit, decimal_max, decimal_max_256, deprecated_delimiter, is_negative_number,
@@ -126,6 +127,7 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         }),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
+        SqlType::Json => converter.documents(problems),
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => converter.named(problems),
         SqlType::Bool | SqlType::Null | SqlType::Unsigned(_) => {
             return Err(SqlError::internal("no column has this type"));
@@ -341,6 +343,35 @@ impl ColumnConverter<'_> {
         if loses_part(self.column.ty, &Value::Text(written.to_owned()), &Value::Null) {
             problems.note(row, &self.column.name, ProblemKind::LostPart, text);
         }
+    }
+
+    /// JSON documents. A text that is none is an error, with IGNORE too.
+    fn documents(&self, problems: &mut Problems) -> ArrayRef {
+        let mut documents = LargeBinaryBuilder::new();
+        for (row, span) in self.fields.spans().enumerate() {
+            let is_missing = span == Span::MISSING;
+            if span.has_bytes() {
+                let text = span.bytes(self.fields.chunk);
+                match store_text(text, StoredType::new(SqlType::Json)) {
+                    Ok(Value::Json(document)) => documents.append_value(document),
+                    Ok(_) => documents.append_null(),
+                    Err(unfit) => {
+                        problems.add_fatal(row, &self.column.name, ProblemKind::Value(unfit.fault), text);
+                        documents.append_null();
+                    }
+                }
+            } else if let Some(Value::Json(default)) = self.column.default.as_ref().filter(|_| is_missing) {
+                documents.append_value(default);
+            } else if self.column.nullable {
+                documents.append_null();
+            } else {
+                if !is_missing {
+                    problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
+                }
+                documents.append_value(json::NULL_BYTES);
+            }
+        }
+        Arc::new(documents.finish())
     }
 
     fn default_native<T: ArrowPrimitiveType>(&self) -> Option<T::Native> {

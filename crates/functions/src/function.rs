@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 pub enum Takes {
     /// The value as it is.
     AsIs,
+    /// The value as it is, as a part of a JSON document; a BIT column's is its bits.
+    JsonScalar,
     /// The value as it is; a floating-point number is an integer.
     Whole,
     /// The value as it is; a BIT column's is its bytes.
@@ -73,6 +75,8 @@ pub struct Function {
     pub optional: usize,
     /// The last argument may come again and again.
     pub is_repeated: bool,
+    /// How many of the last arguments come together.
+    pub group: usize,
     pub returns: fn(&Typing) -> ResultType,
     pub nullability: Nullability,
     /// The value is also asked for when an argument is NULL.
@@ -101,6 +105,7 @@ impl Function {
             takes,
             optional: 0,
             is_repeated: false,
+            group: 1,
             returns,
             nullability: Nullability::Always,
             takes_null: false,
@@ -126,6 +131,11 @@ impl Function {
     /// The last argument may come any number of times more.
     pub const fn repeated(self) -> Function {
         Function { is_repeated: true, ..self }
+    }
+
+    /// The last `count` arguments come together, each time they come.
+    pub const fn in_groups(self, count: usize) -> Function {
+        Function { group: count, ..self }
     }
 
     /// The function is also called for arguments that are NULL.
@@ -183,9 +193,19 @@ impl Function {
         self.takes.len() - self.optional..=most
     }
 
+    /// Returns true for a number of arguments that a statement may give.
+    pub fn takes_count(&self, count: usize) -> bool {
+        let single = self.takes.len() - self.group.min(self.takes.len());
+        self.argument_count().contains(&count) && count.saturating_sub(single).is_multiple_of(self.group)
+    }
+
     /// The conversion of the argument at this position.
     pub fn takes_at(&self, position: usize) -> Takes {
-        self.takes.get(position).or(self.takes.last()).copied().unwrap_or(Takes::AsIs)
+        let again = match position.checked_sub(self.takes.len()) {
+            Some(beyond) => self.takes.len().saturating_sub(self.group) + beyond % self.group,
+            None => position,
+        };
+        self.takes.get(again).copied().unwrap_or(Takes::AsIs)
     }
 
     /// The arguments of the statement, without those that the binder has appended.

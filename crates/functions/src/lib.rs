@@ -17,6 +17,7 @@
 //!   network/      addresses
 //!   information/  what the server tells, amounts for people
 //!   xml/          parts of XML
+//!   json/         JSON documents
 //! ```
 //!
 //! # How to add a function
@@ -61,6 +62,7 @@ mod encoding;
 mod function;
 pub mod fuzz;
 mod information;
+mod json;
 pub mod locale;
 pub mod mysql;
 mod network;
@@ -96,6 +98,7 @@ const FAMILIES: &[&[Function]] = &[
     network::FUNCTIONS,
     information::FUNCTIONS,
     xml::FUNCTIONS,
+    json::FUNCTIONS,
 ];
 
 /// All functions, and each name in upper case with the function that has it.

@@ -149,7 +149,7 @@ fn add_value(value: &Value, hasher: &mut WordHasher) {
         Value::UInt(u) => u.hash(hasher),
         Value::Date(d) => d.hash(hasher),
         Value::Text(text) => text.hash(hasher),
-        Value::Bytes(bytes) => bytes.hash(hasher),
+        Value::Bytes(bytes) | Value::Json(bytes) => bytes.hash(hasher),
     }
 }
 

@@ -109,7 +109,7 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
             (number <= largest_number(to)?).then_some(Value::UInt(number))
         }
         SqlType::Unsigned(number) => exact_value(value, from, number.plain()),
-        SqlType::Null => None,
+        SqlType::Json | SqlType::Null => None,
     }
 }
 

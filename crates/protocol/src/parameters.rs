@@ -113,9 +113,12 @@ fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>, charset: 
         MYSQL_TYPE_TINY_BLOB | MYSQL_TYPE_MEDIUM_BLOB | MYSQL_TYPE_LONG_BLOB | MYSQL_TYPE_BLOB => {
             Value::Bytes(fields.length_bytes()?.to_vec())
         }
-        MYSQL_TYPE_VARCHAR | MYSQL_TYPE_VAR_STRING | MYSQL_TYPE_STRING | MYSQL_TYPE_ENUM | MYSQL_TYPE_SET => {
-            text_or_bytes(fields.length_bytes()?, charset)
-        }
+        MYSQL_TYPE_VARCHAR
+        | MYSQL_TYPE_VAR_STRING
+        | MYSQL_TYPE_STRING
+        | MYSQL_TYPE_ENUM
+        | MYSQL_TYPE_SET
+        | MYSQL_TYPE_JSON => text_or_bytes(fields.length_bytes()?, charset),
         _ => return None,
     })
 }

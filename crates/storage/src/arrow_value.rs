@@ -2,7 +2,7 @@
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, PrimitiveArray,
-    builder::{BinaryViewBuilder, StringViewBuilder},
+    builder::{BinaryViewBuilder, LargeBinaryBuilder, StringViewBuilder},
     cast::AsArray,
     new_null_array,
     types::{
@@ -52,6 +52,7 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         SqlType::Unsigned(number) => arrow_type(&number.plain()),
         SqlType::Text { .. } => DataType::Utf8View,
         SqlType::Bytes { .. } => DataType::BinaryView,
+        SqlType::Json => DataType::LargeBinary,
     }
 }
 
@@ -87,6 +88,7 @@ pub fn value_at(array: &dyn Array, row: usize) -> Result<Value> {
         DataType::Duration(TimeUnit::Microsecond) => Value::Time(native!(DurationMicrosecondType)),
         DataType::Utf8View => Value::Text(array.as_string_view().value(row).to_owned()),
         DataType::BinaryView => Value::Bytes(array.as_binary_view().value(row).to_owned()),
+        DataType::LargeBinary => Value::Json(array.as_binary::<i64>().value(row).to_owned()),
         other => return Err(SqlError::internal(format!("no SQL value is of Arrow type {other}"))),
     })
 }
@@ -122,10 +124,7 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
             let array = values.primitive::<Decimal256Type>(|v| Some(unscaled(v, scale)?.unscaled()))?;
             Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
         }
-        DataType::Float32 => Arc::new(values.primitive::<Float32Type>(|v| match v {
-            Value::Float(x) => Some(*x),
-            v => double(v).map(|x| x as f32),
-        })?),
+        DataType::Float32 => Arc::new(values.primitive::<Float32Type>(float)?),
         DataType::Float64 => Arc::new(values.primitive::<Float64Type>(double)?),
         DataType::Date32 => {
             Arc::new(values.primitive::<Date32Type>(|v| if let Value::Date(d) = v { Some(*d) } else { None })?)
@@ -138,6 +137,7 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
         DataType::Duration(_) => Arc::new(
             values.primitive::<DurationMicrosecondType>(|v| if let Value::Time(t) = v { Some(*t) } else { None })?,
         ),
+        DataType::LargeBinary => values.documents()?,
         DataType::BinaryView => {
             let mut builder = BinaryViewBuilder::new().with_deduplicate_strings();
             for v in values.values {
@@ -195,6 +195,13 @@ fn unscaled(value: &Value, scale: i8) -> Option<Decimal> {
     decimal.rescale(scale as u8)
 }
 
+fn float(value: &Value) -> Option<f32> {
+    match value {
+        Value::Float(x) => Some(*x),
+        other => double(other).map(|x| x as f32),
+    }
+}
+
 fn double(value: &Value) -> Option<f64> {
     Some(match value {
         Value::Double(x) => *x,
@@ -216,6 +223,18 @@ impl<'a, I: Iterator<Item = &'a Value>> Values<I> {
             Value::Null => Ok(None),
             v => get(v).map(Some).ok_or_else(|| mismatch(v, self.ty)),
         })
+    }
+
+    fn documents(self) -> Result<ArrayRef> {
+        let mut builder = LargeBinaryBuilder::new();
+        for value in self.values {
+            match value {
+                Value::Null => builder.append_null(),
+                Value::Json(document) => builder.append_value(document),
+                other => return Err(mismatch(other, self.ty)),
+            }
+        }
+        Ok(Arc::new(builder.finish()))
     }
 
     fn primitive<T: ArrowPrimitiveType>(self, get: impl Fn(&Value) -> Option<T::Native>) -> Result<PrimitiveArray<T>> {
@@ -250,6 +269,7 @@ mod tests {
             (Value::Time(-1_000_000), SqlType::Time { fsp: 0 }),
             (Value::Text("a longer text than twelve bytes: é".into()), SqlType::varchar(40, Collation::DEFAULT)),
             (Value::Bytes(vec![0, 255]), SqlType::Bytes { kind: BytesKind::Blob, length: 9 }),
+            (Value::Json(muster_types::json::NULL_BYTES.to_vec()), SqlType::Json),
         ];
         for (value, ty) in cases {
             let array = array_of(&[Value::Null, value.clone()], ty).unwrap();

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   cast.rs           which conversion
+//!   cast/json.rs      of JSON documents
 //!   cast/number.rs    to integers, decimals, doubles; the number that a text begins with
 //!   cast/temporal.rs  to dates and times
 //!   cast/text.rs      to text and byte strings
@@ -11,6 +12,7 @@
 //! fit is cut to what does, or becomes NULL, with a warning (manual 14.10 "Cast Functions", 14.3 "Type Conversion",
 //! 13.2 "Date and Time").
 
+mod json;
 mod number;
 mod temporal;
 mod text;
@@ -92,6 +94,12 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
     if value.is_null() {
         return (Value::Null, CastWarnings::default());
     }
+    if let Value::Json(document) = value {
+        return json::from_document(document, to, DateModes::DEFAULT);
+    }
+    if to == SqlType::Json {
+        return (json::to_document(value, from), CastWarnings::default());
+    }
     if let Some(from @ (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. })) = from
         && !to.is_numeric()
         && from != to
@@ -131,6 +139,7 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
         SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
         SqlType::Year => temporal::to_year(value),
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => (stored(value, from, to), None),
+        SqlType::Json => (json::to_document(value, from), None),
     };
     (value, warning.into())
 }
@@ -139,6 +148,7 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
 pub fn cast_dated(value: &Value, to: SqlType, modes: DateModes) -> (Value, CastWarnings) {
     match (value, to) {
         (Value::Null, _) => (Value::Null, CastWarnings::default()),
+        (Value::Json(document), _) => json::from_document(document, to, modes),
         (_, SqlType::Date) => temporal::to_date(value, modes),
         (_, SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) => temporal::to_datetime(value, fsp, modes),
         (_, SqlType::Time { fsp }) => temporal::to_time(value, fsp, modes),

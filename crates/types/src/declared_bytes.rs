@@ -3,11 +3,12 @@
 use crate::{BytesKind, IntWidth, SqlType, TextKind};
 
 impl SqlType {
-    /// Returns true for the TEXT and BLOB families.
+    /// Returns true for the TEXT and BLOB families and JSON.
     pub fn is_long(&self) -> bool {
         match self {
             SqlType::Text { kind, .. } => !matches!(kind, TextKind::Char | TextKind::VarChar),
             SqlType::Bytes { kind, .. } => !matches!(kind, BytesKind::Binary | BytesKind::VarBinary),
+            SqlType::Json => true,
             _ => false,
         }
     }
@@ -39,7 +40,7 @@ impl SqlType {
                 u64::from(length) * u64::from(collation.charset_max_bytes()) + 2
             }
             SqlType::Bytes { length, .. } if !self.is_long() => u64::from(length) + 2,
-            SqlType::Text { .. } | SqlType::Bytes { .. } => 12,
+            SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Json => 12,
             SqlType::Enum(members) => {
                 if members.fits_one_byte() {
                     1

@@ -3,6 +3,7 @@
 use crate::{
     SqlType, Value,
     cast::to_double,
+    json::{self, JsonView},
     temporal::{Days, EpochMicros, MICROS_PER_DAY},
 };
 use std::{borrow::Cow, cmp::Ordering};
@@ -26,6 +27,7 @@ pub fn compare(a: &Value, b: &Value, ty: SqlType) -> Option<Ordering> {
         (Value::Date(x), Value::Date(y)) => x.cmp(y),
         (Value::DateTime(x), Value::DateTime(y)) | (Value::Time(x), Value::Time(y)) => x.cmp(y),
         (Value::Bytes(x), Value::Bytes(y)) => x.cmp(y),
+        (Value::Json(x), Value::Json(y)) => json::compare(JsonView::new(x), JsonView::new(y)),
         (Value::Text(x), Value::Text(y)) => ty.collation()?.compare(x, y),
         (Value::Text(_), Value::Bytes(_)) | (Value::Bytes(_), Value::Text(_)) => {
             key_bytes(a, ty)?.as_ref().cmp(key_bytes(b, ty)?.as_ref())
@@ -41,7 +43,7 @@ pub fn number(value: &Value) -> Option<f64> {
         Value::Date(d) => f64::from(Days::of_code(*d).0) * MICROS_PER_DAY as f64,
         Value::DateTime(t) => EpochMicros::of_datetime(*t).0 as f64,
         Value::Time(t) => *t as f64,
-        Value::Null | Value::Text(_) | Value::Bytes(_) => return None,
+        Value::Null | Value::Text(_) | Value::Bytes(_) | Value::Json(_) => return None,
         number => to_double(number).0,
     })
 }

@@ -84,8 +84,8 @@ impl fmt::Display for FloatDigits {
 /// `Decimal128` up to 38 and `Decimal256` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
 /// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
 /// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`,
-/// `Unsigned` -> that of its plain type. Dates and datetimes are codes there, no counts of days
-/// ([`crate::temporal::date_code`]).
+/// `Unsigned` -> that of its plain type, `Json` -> `LargeBinary`. Dates and datetimes are codes there, no counts of
+/// days ([`crate::temporal::date_code`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// The type of a bare `NULL`.
@@ -138,6 +138,8 @@ pub enum SqlType {
     },
     /// A DECIMAL, FLOAT or DOUBLE that is UNSIGNED, or a number with ZEROFILL. An expression sees the number.
     Unsigned(UnsignedNumber),
+    /// A document. Values are its binary form ([`crate::json`]).
+    Json,
 }
 
 impl SqlType {
@@ -372,6 +374,7 @@ impl fmt::Display for SqlType {
             SqlType::Year => f.write_str("year"),
             SqlType::Bit { width } => write!(f, "bit({width})"),
             SqlType::Unsigned(number) => number.fmt(f),
+            SqlType::Json => f.write_str("json"),
         }
     }
 }

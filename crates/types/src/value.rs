@@ -1,6 +1,10 @@
 //! One value, as literals, keys, parameters and result cells carry it.
 
-use crate::{Decimal, temporal};
+use crate::{
+    Decimal,
+    json::{self, JsonView},
+    temporal,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,6 +24,8 @@ pub enum Value {
     Time(i64),
     Text(String),
     Bytes(Vec<u8>),
+    /// A JSON document in its binary form ([`crate::json`]).
+    Json(Vec<u8>),
 }
 
 impl Value {
@@ -42,6 +48,7 @@ impl Value {
             Value::Time(t) => temporal::format_time(*t, fsp),
             Value::Text(s) => s.clone(),
             Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+            Value::Json(document) => json::to_text(JsonView::new(document)),
         })
     }
 }

@@ -16,6 +16,7 @@ pub enum ValueRef<'a> {
     Time(i64),
     Text(&'a str),
     Bytes(&'a [u8]),
+    Json(&'a [u8]),
 }
 
 impl ValueRef<'_> {
@@ -38,6 +39,7 @@ impl ValueRef<'_> {
             ValueRef::Time(t) => Value::Time(t),
             ValueRef::Text(s) => Value::Text(s.to_owned()),
             ValueRef::Bytes(b) => Value::Bytes(b.to_vec()),
+            ValueRef::Json(document) => Value::Json(document.to_vec()),
         }
     }
 }
@@ -57,6 +59,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Time(t) => ValueRef::Time(*t),
             Value::Text(s) => ValueRef::Text(s),
             Value::Bytes(b) => ValueRef::Bytes(b),
+            Value::Json(document) => ValueRef::Json(document),
         }
     }
 }

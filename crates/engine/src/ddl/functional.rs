@@ -8,7 +8,7 @@ use muster_sql::{
     bind::type_of_expression,
     canonical::{canonical, disallowed, named_columns},
 };
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use std::sync::Arc;
 
 /// An index with the columns that hold its parts in the place of expressions. `name`: the index's; `table`: with the
@@ -34,6 +34,10 @@ pub fn with_columns(
         let environment = BindEnvironment::new(context);
         let env = environment.with(&tables, Parameters::Values(&[]));
         let ty = holding(type_of_expression(&Arc::new(table), &text, &env)?);
+        if ty == SqlType::Json {
+            let message = "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.";
+            return Err(SqlError::new(ErrorCode::FunctionalIndexOnJson, message));
+        }
         if ty.is_long() {
             let message = "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please \
                            consider using CAST.";

@@ -255,6 +255,11 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
         SqlError::new(ErrorCode::KeyColumnDoesNotExist, message)
     })?;
     let ty = &columns[at].ty;
+    if *ty == SqlType::Json {
+        let message =
+            format!("JSON column '{}' supports indexing only via generated columns on a specified JSON path.", c.name);
+        return Err(SqlError::new(ErrorCode::JsonUsedAsKey, message));
+    }
     let wrong_prefix = || {
         SqlError::new(
             ErrorCode::WrongPrefixKey,

@@ -218,7 +218,9 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
             let _ = write!(out, " DEFAULT {}", default_literal(value, c));
         }
         Some(DefaultValue::Dropped) => {}
-        None if c.nullable && !c.ty.is_long() && c.generated.is_none() => out.push_str(" DEFAULT NULL"),
+        None if c.nullable && (!c.ty.is_long() || c.ty == SqlType::Json) && c.generated.is_none() => {
+            out.push_str(" DEFAULT NULL");
+        }
         None => {}
     }
     if on_update_now {

@@ -36,6 +36,7 @@ pub fn changed(
     row: u64,
     value: &dyn Fn(ColId) -> Option<Value>,
 ) -> Result<ChangedRow> {
+    let conversion = &conversion.of_table(&target.entry.def.name);
     let mut new = old.to_vec();
     let mut assigned = Vec::new();
     let rules_of = Rules { rules, columns, defs: target.columns(), evaluation, conversion };

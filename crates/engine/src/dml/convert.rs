@@ -69,6 +69,8 @@ pub struct Conversion<'a> {
     pub leniency: Leniency,
     /// True for the one row of `INSERT .. VALUES`, where NULL for a NOT NULL column is always an error.
     pub null_is_error: bool,
+    /// The table of the columns, which messages of JSON columns name; empty if it is not known.
+    pub table: &'a str,
 }
 
 impl<'a> Conversion<'a> {
@@ -78,7 +80,15 @@ impl<'a> Conversion<'a> {
             false if context.is_strict() => Leniency::Strict,
             false => Leniency::Lenient,
         };
-        Conversion { context, leniency, null_is_error: false }
+        Conversion { context, leniency, null_is_error: false, table: "" }
+    }
+
+    /// The same for the columns of this table.
+    pub fn of_table<'b>(&self, table: &'b str) -> Conversion<'b>
+    where
+        'a: 'b,
+    {
+        Conversion { table, ..*self }
     }
 
     pub fn is_strict(&self) -> bool {
@@ -200,8 +210,15 @@ impl<'a> Conversion<'a> {
             }
             _ => shown,
         };
-        let message = unfit.fault.message(&column.name, &shown, row);
-        let instead = unfit.instead.or_else(|| column.nullable.then_some(Value::Null));
+        let name = match unfit.fault {
+            StoreFault::InvalidJson { .. } if !self.table.is_empty() => &format!("{}.{}", self.table, column.name),
+            _ => &column.name,
+        };
+        let message = unfit.fault.message(name, &shown, row);
+        let is_fatal =
+            matches!(unfit.fault, StoreFault::InvalidJson { .. } | StoreFault::BinaryJson | StoreFault::JsonLimit(_));
+        // What is no document is an error in every mode.
+        let instead = unfit.instead.or_else(|| column.nullable.then_some(Value::Null)).filter(|_| !is_fatal);
         match instead.filter(|_| !self.is_strict()) {
             None => Err(SqlError::new(unfit.fault.code(), message)),
             Some(instead) => {

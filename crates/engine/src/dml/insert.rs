@@ -45,7 +45,7 @@ pub fn insert_bound(
         RowSource::Rows(rows) => rows.rows,
         RowSource::Query(_) => 0,
     };
-    let mut conversion = Conversion::new(context, bound.ignore);
+    let mut conversion = Conversion::new(context, bound.ignore).of_table(&bound.target.table.name);
     conversion.null_is_error = rows == 1;
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, parameters, false)?;
     let on_duplicate = match &bound.on_duplicate {

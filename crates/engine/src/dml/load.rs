@@ -43,7 +43,7 @@ pub fn load_rows<R>(
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed)?;
     let target = OpenTarget::open(context, binding.tables.set(), &bound.target.table)?;
     let seen = context.read_newest();
-    let conversion = Conversion::new(context, duplicates == DuplicatePolicy::Ignore);
+    let conversion = Conversion::new(context, duplicates == DuplicatePolicy::Ignore).of_table(&bound.target.table.name);
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables, &[], false)?;
     let (on_duplicate, mode) = match duplicates {
         DuplicatePolicy::Error => (OnDuplicate::Error, LockMode::Shared),

@@ -34,7 +34,7 @@ fn is_long(value: &Value) -> bool {
     const LONG_BYTES: usize = 8 << 10;
     match value {
         Value::Text(text) => text.len() > LONG_BYTES,
-        Value::Bytes(bytes) => bytes.len() > LONG_BYTES,
+        Value::Bytes(bytes) | Value::Json(bytes) => bytes.len() > LONG_BYTES,
         _ => false,
     }
 }

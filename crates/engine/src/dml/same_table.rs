@@ -63,7 +63,7 @@ impl<'a> Images<'a> {
 fn bytes(value: &Value) -> usize {
     let own = match value {
         Value::Text(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
+        Value::Bytes(bytes) | Value::Json(bytes) => bytes.len(),
         _ => 0,
     };
     size_of::<Value>() + own

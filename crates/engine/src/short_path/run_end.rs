@@ -28,7 +28,7 @@ pub(super) fn counted_bytes(value: &ValueRef<'_>) -> usize {
     VALUE_BYTES
         + match value {
             ValueRef::Text(text) => text.len(),
-            ValueRef::Bytes(bytes) => bytes.len(),
+            ValueRef::Bytes(bytes) | ValueRef::Json(bytes) => bytes.len(),
             _ => 0,
         }
 }

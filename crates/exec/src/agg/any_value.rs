@@ -3,7 +3,7 @@
 use super::fold::{Fold, Folded, counts};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray,
-    builder::{BinaryViewBuilder, StringViewBuilder},
+    builder::{BinaryViewBuilder, LargeBinaryBuilder, StringViewBuilder},
     cast::AsArray,
     types::*,
 };
@@ -38,8 +38,8 @@ pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
         DataType::Timestamp(TimeUnit::Microsecond, _) => primitive!(TimestampMicrosecondType),
         DataType::Duration(TimeUnit::Microsecond) => primitive!(DurationMicrosecondType),
         DataType::Boolean => Box::new(First::folded(Booleans(Vec::new()))),
-        DataType::Utf8View | DataType::BinaryView => {
-            Box::new(First::folded(Bytes { arena: Vec::new(), places: Vec::new(), text: ty == &DataType::Utf8View }))
+        DataType::Utf8View | DataType::BinaryView | DataType::LargeBinary => {
+            Box::new(First::folded(Bytes { arena: Vec::new(), places: Vec::new(), ty: ty.clone() }))
         }
         DataType::Null => Box::new(First::folded(Nothing(0))),
         other => return Err(DataFusionError::Internal(format!("any_value of {other}"))),
@@ -147,18 +147,22 @@ impl Slots for Booleans {
     }
 }
 
-/// Texts and byte strings, one behind the other.
+/// Texts, byte strings and documents, one behind the other.
 struct Bytes {
     arena: Vec<u8>,
     /// Begin and length in the arena.
     places: Vec<(usize, usize)>,
-    text: bool,
+    ty: DataType,
 }
 
 impl Bytes {
     fn build(&self, places: &[(usize, usize)], seen: &NullBuffer) -> ArrayRef {
         let values = places.iter().enumerate().map(|(i, (at, n))| seen.is_valid(i).then(|| &self.arena[*at..at + n]));
-        if self.text {
+        if self.ty == DataType::LargeBinary {
+            let mut builder = LargeBinaryBuilder::new();
+            values.for_each(|v| builder.append_option(v));
+            Arc::new(builder.finish())
+        } else if self.ty == DataType::Utf8View {
             let mut builder = StringViewBuilder::with_capacity(places.len());
             // Values that were taken from texts are text.
             values.for_each(|v| builder.append_option(v.and_then(|v| std::str::from_utf8(v).ok())));
@@ -181,7 +185,10 @@ impl Slots for Bytes {
             self.places[group] = (self.arena.len(), value.len());
             self.arena.extend_from_slice(value);
         };
-        if self.text {
+        if self.ty == DataType::LargeBinary {
+            let values = values.as_binary::<i64>();
+            wanted.for_each(|(row, group)| keep(group, values.value(row)));
+        } else if self.ty == DataType::Utf8View {
             let values = values.as_string_view();
             wanted.for_each(|(row, group)| keep(group, values.value(row).as_bytes()));
         } else {

@@ -1,4 +1,4 @@
-//! MIN and MAX of texts under a collation, and of texts and byte strings by their bytes.
+//! MIN and MAX of texts under a collation, of texts and byte strings by their bytes, and of JSON documents.
 
 use super::fold::{Fold, counts};
 use arrow_array::{
@@ -6,9 +6,13 @@ use arrow_array::{
     cast::AsArray,
     types::{BinaryViewType, ByteViewType, StringViewType},
 };
+use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::EmitTo;
-use muster_types::Collation;
+use muster_types::{
+    Collation,
+    json::{self, JsonView},
+};
 use std::{cmp::Ordering, sync::Arc};
 
 /// The smallest or largest text or byte string of each group.
@@ -18,6 +22,8 @@ pub struct Extreme<T: ByteViewType> {
     best: Vec<Option<Box<T::Native>>>,
     /// Bytes of the values kept.
     bytes: usize,
+    /// The Arrow type of the values, unless that is the one of views.
+    ty: Option<DataType>,
 }
 
 impl Extreme<StringViewType> {
@@ -34,11 +40,16 @@ impl Extreme<BinaryViewType> {
     pub fn of_bytes(largest: bool) -> Self {
         Extreme::new(<[u8]>::cmp, largest)
     }
+
+    pub fn of_documents(largest: bool) -> Self {
+        let compare = |a: &[u8], b: &[u8]| json::compare(JsonView::new(a), JsonView::new(b));
+        Extreme { ty: Some(DataType::LargeBinary), ..Extreme::new(compare, largest) }
+    }
 }
 
 impl<T: ByteViewType> Extreme<T> {
     fn new(compare: impl Fn(&T::Native, &T::Native) -> Ordering + Send + 'static, largest: bool) -> Self {
-        Extreme { compare: Box::new(compare), largest, best: Vec::new(), bytes: 0 }
+        Extreme { compare: Box::new(compare), largest, best: Vec::new(), bytes: 0, ty: None }
     }
 }
 
@@ -54,6 +65,10 @@ where
         total: usize,
     ) -> Result<()> {
         self.best.resize_with(total, || None);
+        let values = match self.ty {
+            Some(_) => arrow_cast::cast(values, &T::DATA_TYPE)?,
+            None => values.clone(),
+        };
         let Some(values) = values.as_byte_view_opt::<T>() else { return Ok(()) };
         for (row, group) in groups.iter().enumerate() {
             if !counts(values, filter, row) {
@@ -79,7 +94,12 @@ where
     fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
         let best = emit_to.take_needed(&mut self.best);
         self.bytes -= best.iter().flatten().map(|v| size_of_val::<T::Native>(v)).sum::<usize>();
-        Arc::new(best.into_iter().collect::<GenericByteViewArray<T>>())
+        let best: ArrayRef = Arc::new(best.into_iter().collect::<GenericByteViewArray<T>>());
+        match &self.ty {
+            // The values came from an array of this type.
+            Some(ty) => arrow_cast::cast(&best, ty).unwrap_or(best),
+            None => best,
+        }
     }
 
     fn size(&self) -> usize {

@@ -149,6 +149,9 @@ impl Kind {
             Kind::Extreme { ty: DataType::BinaryView, largest } => {
                 Box::new(Folded(extreme::Extreme::of_bytes(*largest)))
             }
+            Kind::Extreme { ty: DataType::LargeBinary, largest } => {
+                Box::new(Folded(extreme::Extreme::of_documents(*largest)))
+            }
             Kind::Extreme { ty, largest } => number::extreme(ty, *largest)?,
             Kind::CollatedExtreme { collation, largest } => {
                 Box::new(Folded(extreme::Extreme::of_texts(Some(*collation), *largest)))

@@ -8,7 +8,7 @@ use super::{
     Compiler, Physical,
     control::OneZero,
     kernel::KernelExpr,
-    text::{CollateKey, CompareText},
+    text::{CollateKey, CompareText, DocumentKey},
 };
 use crate::{
     arrow_value::{arrow_type, scalar},
@@ -46,6 +46,9 @@ impl Compiler<'_> {
                 }
                 _ => Ok(Arc::new(Literal::new(ScalarValue::Boolean(None)))),
             };
+        }
+        if lt == SqlType::Json || rt == SqlType::Json {
+            return self.row_wise(Expr::compare(op, left.clone(), right.clone()), SqlType::Bool);
         }
         if let (SqlType::Text { collation, .. }, SqlType::Text { .. }) = (lt, rt) {
             return self.compare_texts(op, left, right, collation);
@@ -116,6 +119,10 @@ impl Compiler<'_> {
     pub(super) fn in_list(&self, arg: &Expr, list: &[Expr], negated: bool) -> Result<Physical> {
         let df = |r: datafusion_common::Result<Physical>| r.map_err(|e| to_sql(&e, 0));
         let ty = arg.ty(self.columns);
+        if ty == SqlType::Json || list.iter().any(|item| item.ty(self.columns) == SqlType::Json) {
+            let node = Expr::InList { arg: Box::new(arg.clone()), list: list.to_vec(), negated };
+            return self.row_wise(node, SqlType::Bool);
+        }
         let constants: Option<Vec<&Value>> =
             list.iter().map(|e| if let Expr::Literal { value, .. } = e { Some(value) } else { None }).collect();
         let Some(constants) = constants.filter(|_| ty != SqlType::Null) else {
@@ -194,6 +201,7 @@ impl Compiler<'_> {
                 }
             }
             ty @ (SqlType::Float | SqlType::Double) => (self.one_zero(physical, ty), false),
+            SqlType::Json => (document_key(physical, true), true),
             _ => (physical, false),
         })
     }
@@ -210,9 +218,15 @@ impl Compiler<'_> {
                     self.sort_key(physical, collation)
                 }
             }
+            SqlType::Json => document_key(physical, false),
             ty => self.one_zero(physical, ty),
         })
     }
+}
+
+/// The bytes that documents are grouped (`whole`) or sorted by.
+pub fn document_key(document: Physical, whole: bool) -> Physical {
+    KernelExpr::build(DocumentKey { whole }, vec![document], DataType::BinaryView, true)
 }
 
 /// Returns true if a cast maps different values to different values and keeps their order.

@@ -161,6 +161,8 @@ impl Compiler<'_> {
     pub fn is_long_text(&self, expr: &Expr) -> bool {
         let length = match expr.ty(self.columns) {
             SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+            // Documents are as long as they like.
+            SqlType::Json => u32::MAX,
             _ => return false,
         };
         match expr {
@@ -171,7 +173,7 @@ impl Compiler<'_> {
     }
 
     /// One node row by row, over the columns of its parts.
-    fn row_wise(&self, mut node: Expr, ty: SqlType) -> Result<Physical> {
+    pub(super) fn row_wise(&self, mut node: Expr, ty: SqlType) -> Result<Physical> {
         let (mut args, mut types) = (Vec::new(), Vec::new());
         let all_types: Vec<SqlType> = node.children().into_iter().map(|part| part.ty(self.columns)).collect();
         let is_long = self.is_long_text(&node);

@@ -3,7 +3,7 @@
 use crate::arrow_value::{array_of, arrow_type, value_at};
 use arrow_array::{
     Array, ArrayRef,
-    builder::{BinaryViewBuilder, StringViewBuilder},
+    builder::{BinaryViewBuilder, LargeBinaryBuilder, StringViewBuilder},
     cast::AsArray,
     types::*,
 };
@@ -24,6 +24,10 @@ pub fn fill(place: &mut Value, array: &dyn Array, row: usize) -> Result<()> {
             bytes.clear();
             bytes.extend_from_slice(array.as_binary_view().value(row));
         }
+        (Value::Json(document), DataType::LargeBinary) => {
+            document.clear();
+            document.extend_from_slice(array.as_binary::<i64>().value(row));
+        }
         _ => *place = value_at(array, row)?,
     }
     Ok(())
@@ -34,6 +38,7 @@ pub enum Results {
     Integers { values: Vec<i64>, nulls: NullBufferBuilder },
     Texts(StringViewBuilder),
     Bytes(BinaryViewBuilder),
+    Documents(LargeBinaryBuilder),
     Others(Vec<Value>),
 }
 
@@ -46,6 +51,7 @@ impl Results {
             }
             DataType::Utf8View => Results::Texts(StringViewBuilder::with_capacity(capacity)),
             DataType::BinaryView => Results::Bytes(BinaryViewBuilder::with_capacity(capacity)),
+            DataType::LargeBinary => Results::Documents(LargeBinaryBuilder::new()),
             _ => Results::Others(Vec::with_capacity(capacity)),
         }
     }
@@ -65,6 +71,8 @@ impl Results {
             (Results::Texts(texts), Value::Null) => texts.append_null(),
             (Results::Bytes(all), Value::Bytes(bytes)) => all.append_value(bytes),
             (Results::Bytes(all), Value::Null) => all.append_null(),
+            (Results::Documents(all), Value::Json(document)) => all.append_value(document),
+            (Results::Documents(all), Value::Null) => all.append_null(),
             (Results::Others(values), value) => values.push(value),
             (_, value) => {
                 self.become_values()?;
@@ -99,6 +107,7 @@ impl Results {
             }
             Results::Texts(mut texts) => Arc::new(texts.finish()),
             Results::Bytes(mut bytes) => Arc::new(bytes.finish()),
+            Results::Documents(mut documents) => Arc::new(documents.finish()),
             Results::Others(_) => arrow_array::new_empty_array(&DataType::Null),
         }
     }

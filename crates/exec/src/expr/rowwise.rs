@@ -101,7 +101,7 @@ impl RowWise {
             }
             bytes += match &result {
                 Value::Text(text) => text.len(),
-                Value::Bytes(bytes) => bytes.len(),
+                Value::Bytes(bytes) | Value::Json(bytes) => bytes.len(),
                 _ => 0,
             };
             results.push(result).map_err(external)?;

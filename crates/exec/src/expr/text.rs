@@ -1,4 +1,4 @@
-//! Text under a collation: comparison and sort keys.
+//! Text under a collation: comparison and sort keys; the keys of JSON documents.
 
 use super::kernel::Kernel;
 use arrow_array::{
@@ -8,7 +8,10 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::ColumnarValue;
 use muster_algebra::CompareOp;
-use muster_types::Collation;
+use muster_types::{
+    Collation,
+    json::{self, JsonView},
+};
 use std::{cmp::Ordering, sync::Arc};
 
 /// The collation's sort key of each text: `BinaryView`, compares as the texts do.
@@ -42,6 +45,28 @@ pub fn sort_keys(texts: &StringViewArray, collation: Collation) -> BinaryViewArr
         }
     }
     builder.finish()
+}
+
+/// The bytes that JSON documents are grouped or sorted by: `BinaryView`.
+pub struct DocumentKey {
+    /// Equal exactly for equal documents; else containers are alike that have as many elements.
+    pub whole: bool,
+}
+
+impl Kernel for DocumentKey {
+    fn label(&self) -> String {
+        format!("document_key_{}", self.whole)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let key = |document| match self.whole {
+            true => json::group_key(JsonView::new(document)),
+            false => json::order_key(JsonView::new(document)),
+        };
+        let keys = array.as_binary::<i64>().iter().map(|document| document.map(key));
+        Ok(Arc::new(keys.collect::<BinaryViewArray>()))
+    }
 }
 
 /// Comparison of texts where bytes do not decide.

@@ -5,7 +5,12 @@
 
 use super::{Lowerer, Node, df};
 use crate::{
-    expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
+    expr::{
+        Physical, Scope,
+        compare::{common_type, document_key},
+        control::OneZero,
+        kernel::KernelExpr,
+    },
     ops::{
         hash_join::GraceJoinExec,
         merge_join::{MergeJoinExec, MergeJoinSpec},
@@ -203,7 +208,8 @@ impl Lowerer<'_> {
         Ok(Node::new(Arc::new(join), plan.output.clone(), traits))
     }
 
-    /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides say that `bytes_decide`.
+    /// Keys of both sides in one Arrow type: JSON documents as bytes that are equal for equal ones, texts as sort keys
+    /// unless the facts of both sides say that `bytes_decide`.
     pub(super) fn join_keys(
         &self,
         left: &Scope,
@@ -237,6 +243,7 @@ impl Lowerer<'_> {
                         };
                         (one_zero(lk), one_zero(rk))
                     }
+                    SqlType::Json => (document_key(lk, true), document_key(rk, true)),
                     _ => (lk, rk),
                 })
             })

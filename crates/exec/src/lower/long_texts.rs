@@ -14,7 +14,9 @@ const BOUNDED_BYTES: u32 = 1 << 20;
 
 fn assumed_bytes(ty: SqlType) -> u32 {
     match ty {
-        SqlType::Text { length: u32::MAX, .. } | SqlType::Bytes { length: u32::MAX, .. } => UNBOUNDED_BYTES,
+        SqlType::Text { length: u32::MAX, .. } | SqlType::Bytes { length: u32::MAX, .. } | SqlType::Json => {
+            UNBOUNDED_BYTES
+        }
         SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, .. }
         | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, length } => length.min(BOUNDED_BYTES),
         SqlType::Text { .. } | SqlType::Bytes { .. } => BOUNDED_BYTES,

@@ -71,7 +71,7 @@ fn to_protocol(value: &Value) -> Result<mysql_async::Value> {
         Value::Double(x) => mysql_async::Value::Double(*x),
         Value::Bytes(bytes) => mysql_async::Value::Bytes(bytes.clone()),
         Value::Text(text) => mysql_async::Value::Bytes(text.clone().into_bytes()),
-        Value::Decimal(_) | Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+        Value::Decimal(_) | Value::Date(_) | Value::DateTime(_) | Value::Time(_) | Value::Json(_) => {
             let text = value.to_text(6).ok_or_else(|| TargetError::Answer("a value without a text".into()))?;
             mysql_async::Value::Bytes(text.into_bytes())
         }

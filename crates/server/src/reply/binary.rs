@@ -6,6 +6,7 @@ use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
     SqlType, ValueRef, charset,
+    json::{self, JsonView},
     temporal::{MICROS_PER_SECOND, ZERO_DATE, code_parts, datetime_of, datetime_parts},
 };
 use mysql_common::constants::ColumnType;
@@ -65,6 +66,7 @@ pub fn put(value: ValueRef<'_>, i: usize, bitmap: usize, format: &Format, out: &
         ValueRef::Time(t) => put_time(t, out),
         ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),
         ValueRef::Bytes(bytes) => put_length_bytes(bytes, out),
+        ValueRef::Json(document) => put_length_bytes(json::to_text(JsonView::new(document)).as_bytes(), out),
     }
 }
 

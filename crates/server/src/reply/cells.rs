@@ -2,8 +2,8 @@
 
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal64Array, Decimal128Array, Decimal256Array,
-    DurationMicrosecondArray, Float32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
-    UInt64Array, cast::AsArray, types::*,
+    DurationMicrosecondArray, Float32Array, Float64Array, Int64Array, LargeBinaryArray, StringViewArray,
+    TimestampMicrosecondArray, UInt64Array, cast::AsArray, types::*,
 };
 use arrow_schema::{DataType, TimeUnit};
 use muster_types::{Decimal, ValueRef};
@@ -25,6 +25,7 @@ pub enum Cells<'a> {
     Time(&'a DurationMicrosecondArray),
     Text(&'a StringViewArray),
     Bytes(&'a BinaryViewArray),
+    Json(&'a LargeBinaryArray),
 }
 
 impl<'a> Cells<'a> {
@@ -50,6 +51,7 @@ impl<'a> Cells<'a> {
             DataType::Duration(TimeUnit::Microsecond) => Cells::Time(array.as_primitive()),
             DataType::Utf8View => Cells::Text(array.as_string_view()),
             DataType::BinaryView => Cells::Bytes(array.as_binary_view()),
+            DataType::LargeBinary => Cells::Json(array.as_binary()),
             _ => Cells::Null,
         }
     }
@@ -74,6 +76,7 @@ impl<'a> Cells<'a> {
             Cells::Time(a) => ValueRef::Time(a.value(row)),
             Cells::Text(a) => ValueRef::Text(a.value(row)),
             Cells::Bytes(a) => ValueRef::Bytes(a.value(row)),
+            Cells::Json(a) => ValueRef::Json(a.value(row)),
         }
     }
 
@@ -93,6 +96,7 @@ impl<'a> Cells<'a> {
             Cells::Time(a) => a.is_null(row),
             Cells::Text(a) => a.is_null(row),
             Cells::Bytes(a) => a.is_null(row),
+            Cells::Json(a) => a.is_null(row),
         }
     }
 }

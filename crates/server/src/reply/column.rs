@@ -203,6 +203,7 @@ pub fn column_type(ty: &SqlType) -> ColumnType {
 
 fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
     use ColumnType::*;
+    let none = ColumnFlags::empty();
     let number = |column_type, length| Shape {
         column_type,
         length,
@@ -225,7 +226,7 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
         flags: flags | ColumnFlags::BINARY_FLAG,
     };
     match *ty {
-        SqlType::Null => bytes(MYSQL_TYPE_NULL, 0, ColumnFlags::empty()),
+        SqlType::Null => bytes(MYSQL_TYPE_NULL, 0, none),
         SqlType::Bool => number(MYSQL_TYPE_LONGLONG, 1),
         SqlType::Int { width, unsigned } => {
             let (column_type, length) = match width {
@@ -251,8 +252,8 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
         SqlType::Time { fsp } => temporal(MYSQL_TYPE_TIME, 10, fsp),
         SqlType::Text { kind, length, collation } => {
             let (column_type, flags) = match kind {
-                TextKind::Char => (MYSQL_TYPE_STRING, ColumnFlags::empty()),
-                TextKind::VarChar => (MYSQL_TYPE_VAR_STRING, ColumnFlags::empty()),
+                TextKind::Char => (MYSQL_TYPE_STRING, none),
+                TextKind::VarChar => (MYSQL_TYPE_VAR_STRING, none),
                 _ => (MYSQL_TYPE_BLOB, ColumnFlags::BLOB_FLAG),
             };
             let (number, max_bytes) = charset.metadata(collation);
@@ -264,11 +265,10 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
         SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
             declared_shape(ty, charset)
         }
-        SqlType::Bytes { kind, length } => match kind {
-            BytesKind::Binary => bytes(MYSQL_TYPE_STRING, length, ColumnFlags::empty()),
-            BytesKind::VarBinary => bytes(MYSQL_TYPE_VAR_STRING, length, ColumnFlags::empty()),
-            _ => bytes(MYSQL_TYPE_BLOB, length, ColumnFlags::BLOB_FLAG),
-        },
+        SqlType::Json => bytes(MYSQL_TYPE_JSON, u32::MAX, ColumnFlags::BLOB_FLAG),
+        SqlType::Bytes { kind: BytesKind::Binary, length } => bytes(MYSQL_TYPE_STRING, length, none),
+        SqlType::Bytes { kind: BytesKind::VarBinary, length } => bytes(MYSQL_TYPE_VAR_STRING, length, none),
+        SqlType::Bytes { length, .. } => bytes(MYSQL_TYPE_BLOB, length, ColumnFlags::BLOB_FLAG),
     }
 }
 

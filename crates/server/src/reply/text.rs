@@ -6,6 +6,7 @@ use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
     SqlType, ValueRef, charset,
+    json::{self, JsonView},
     value::{format_double, format_fixed, format_float},
 };
 use std::io::Write;
@@ -42,6 +43,7 @@ pub fn put(value: ValueRef<'_>, format: &Format, out: &mut Vec<u8>) {
         ValueRef::Null => out.push(NULL),
         ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),
         ValueRef::Bytes(bytes) => put_length_bytes(bytes, out),
+        ValueRef::Json(document) => put_length_bytes(json::to_text(JsonView::new(document)).as_bytes(), out),
         ValueRef::Bool(b) => put_short(out, |o| write!(o, "{}", b as u8)),
         ValueRef::Int(i) => put_short(out, |o| write!(o, "{i}")),
         ValueRef::UInt(u) => match format.string_of(u) {

@@ -396,7 +396,21 @@ impl<'a> Binder<'a> {
 
     /// The value as a condition: not zero, not NULL.
     pub fn condition(&mut self, item: Item) -> Expr {
+        if item.ty == SqlType::Json {
+            return self.document_condition(item);
+        }
         self.convert(item, SqlType::Bool).expr
+    }
+
+    /// A document as a condition: it is another one than 0. Warning 3986.
+    fn document_condition(&mut self, item: Item) -> Expr {
+        let message = "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; \
+                       if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE \
+                       RETURNING";
+        self.warn(ErrorCode::JsonInBooleanContext, message);
+        let zero = self.given(Value::Int(0));
+        let zero = self.cast_to(zero, SqlType::Json);
+        Expr::compare(muster_algebra::CompareOp::NotEq, item.expr, zero.expr)
     }
 
     /// Adds a computed column.

@@ -11,7 +11,7 @@
 //! an ENUM, the digits of a YEAR, the bytes of a BIT.
 
 use super::binder::Binder;
-use crate::typing::{Derivation, Item};
+use crate::typing::{Derivation, Item, JSON_TEXT};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
     BytesKind, SqlType, Value,
@@ -43,6 +43,36 @@ impl Binder<'_> {
             }
             (_, expr) => Item { expr, ..item },
         }
+    }
+
+    /// The item as a part of a JSON document: the values of a BIT column as its bits.
+    pub(super) fn with_bits(&self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            Some(SqlType::Bit { .. }) => self.bare(item),
+            _ => item,
+        }
+    }
+
+    /// A JSON document as its text; other values as they are.
+    pub(super) fn json_as_text(&mut self, item: Item) -> Item {
+        match item.ty {
+            SqlType::Json => Item { derivation: Derivation::Implicit, ..self.cast_to(item, JSON_TEXT) },
+            _ => item,
+        }
+    }
+
+    /// A JSON document as the text or the number that it is compared as by BETWEEN, GREATEST and LEAST beside `others`.
+    pub(super) fn json_as_native(&mut self, item: Item, others: &[SqlType]) -> Item {
+        match item.ty {
+            SqlType::Json if others.iter().any(SqlType::is_numeric) => self.convert(item, SqlType::Double),
+            _ => self.json_as_text(item),
+        }
+    }
+
+    /// Both sides of a comparison as JSON if one of them is.
+    pub(super) fn json_alike(&mut self, l: Item, r: Item) -> Option<(Item, Item)> {
+        let is_json = |item: &Item| item.ty == SqlType::Json;
+        (is_json(&l) || is_json(&r)).then(|| (self.convert(l, SqlType::Json), self.convert(r, SqlType::Json)))
     }
 
     /// The item as a value for a column of type `ty`: the number that the column has, if it is of the same type or a

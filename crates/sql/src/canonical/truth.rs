@@ -148,7 +148,10 @@ pub(super) fn binary(left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<S
                 None => Err(SqlError::syntax(op, 1)),
             }
         }
-        BinaryOperator::Arrow | BinaryOperator::LongArrow => Err(SqlError::unsupported("JSON functions")),
+        BinaryOperator::Arrow => Ok(format!("json_extract({},{})", print_any(left)?, print_any(right)?)),
+        BinaryOperator::LongArrow => {
+            Ok(format!("json_unquote(json_extract({},{}))", print_any(left)?, print_any(right)?))
+        }
         other => Err(SqlError::syntax(other, 1)),
     }
 }

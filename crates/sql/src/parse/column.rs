@@ -55,7 +55,7 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         let name = c.name_or_string()?;
         spec.deprecated.extend(DeprecatedPart::of_collation(&name));
         spec.collation = Some(name);
-    } else if c.accept("CHARACTER SET") || c.accept("CHARSET") {
+    } else if spec.ty != SqlType::Json && (c.accept("CHARACTER SET") || c.accept("CHARSET")) {
         let name = c.name_or_string()?;
         spec.deprecated.extend(DeprecatedPart::of_charset(&name));
         spec.charset = Some(name);
@@ -153,8 +153,9 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         "SET" => SqlType::Set(members(c, &name, SET_MEMBERS_MAX)?),
         "YEAR" => year(c, spec)?,
         "BIT" => bit(c, &name)?,
-        "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
-        | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
+        "JSON" => SqlType::Json,
+        "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON"
+        | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
             return Err(SqlError::unsupported(format!("type {word}")));
         }
         _ => return Err(c.source.error_at(place)),

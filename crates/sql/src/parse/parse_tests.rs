@@ -108,7 +108,7 @@ fn errors_name_the_place() {
         ("insert into t partition (p) values (1)", "PARTITION"),
         ("xa start 'a'", "XA"),
         ("create table t (a int) partition by hash (a)", "PARTITION BY"),
-        ("create table t (a json)", "type JSON"),
+        ("create table t (a point)", "type POINT"),
         ("create trigger x before insert on t for each row set @a = 1", "CREATE TRIGGER"),
         ("load data infile 'x' into table t set a = 1", "LOAD DATA .. SET"),
     ] {

@@ -47,7 +47,7 @@ pub(crate) struct Item {
 impl Item {
     pub fn new(expr: Expr, ty: SqlType) -> Item {
         let derivation = match ty {
-            SqlType::Text { .. } | SqlType::Bytes { .. } => Derivation::Implicit,
+            SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Json => Derivation::Implicit,
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
@@ -168,7 +168,7 @@ pub(crate) fn numeric_type(ty: SqlType) -> SqlType {
             numeric_type(ty.operand_type())
         }
         SqlType::Bool => SqlType::BIGINT,
-        SqlType::Float | SqlType::Text { .. } | SqlType::Bytes { .. } => SqlType::Double,
+        SqlType::Float | SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Json => SqlType::Double,
         SqlType::Date => SqlType::BIGINT,
         SqlType::DateTime { fsp: 0 } | SqlType::Timestamp { fsp: 0 } | SqlType::Time { fsp: 0 } => SqlType::BIGINT,
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => SqlType::decimal(14 + fsp as u32, fsp as u32),
@@ -191,6 +191,7 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
         SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+        SqlType::Json => u32::MAX,
         SqlType::Year => 4,
         // Without a sign.
         SqlType::Unsigned(number) if matches!(number.kind, NumberKind::Decimal { .. }) => {
@@ -202,10 +203,15 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
     }
 }
 
+/// The type of a JSON document where text is wanted.
+pub(crate) const JSON_TEXT: SqlType =
+    SqlType::Text { kind: muster_types::TextKind::LongText, length: u32::MAX, collation: Collation::Utf8mb4Bin };
+
 /// The text type of a value where text is wanted; text keeps its own.
 pub(crate) fn text_type(ty: SqlType, collation: Collation) -> SqlType {
     match ty {
         SqlType::Text { .. } | SqlType::Bytes { .. } => ty,
+        SqlType::Json => JSON_TEXT,
         other => SqlType::varchar(display_length(other), collation),
     }
 }

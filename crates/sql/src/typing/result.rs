@@ -1,6 +1,6 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
-use super::{Derivation, Item, bytes_of_length, collation, display_length, text_of_length};
+use super::{Derivation, Item, JSON_TEXT, bytes_of_length, collation, display_length, text_of_length};
 use muster_types::{Collation, IntWidth, Result, SqlType, TextKind};
 
 /// The operation whose columns must have one collation.
@@ -12,6 +12,15 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     let Some(first) = known.first() else { return Ok(SqlType::Null) };
     if known.iter().all(|i| i.ty == first.ty) {
         return Ok(first.ty);
+    }
+    if known.iter().any(|i| i.ty == SqlType::Json) {
+        // Beside anything else a document is a text.
+        let text = |i: &&Item| match i.ty {
+            SqlType::Json => Item { ty: JSON_TEXT, ..(*i).clone() },
+            _ => (*i).clone(),
+        };
+        let texts: Vec<Item> = known.iter().map(text).collect();
+        return result_type(&texts.iter().collect::<Vec<_>>(), default, operation);
     }
     let is_text_stronger = known.iter().any(|i| i.ty.is_text())
         && known.iter().all(|i| i.ty.is_text() || i.hexadecimal || !i.ty.is_bytes())

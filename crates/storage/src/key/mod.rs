@@ -81,7 +81,8 @@ impl KeyKind {
             SqlType::Unsigned(number) => KeyKind::of(&number.plain()),
             SqlType::Set(_) | SqlType::Bit { .. } => KeyKind::Int { width: 8, signed: false },
             SqlType::Text { collation, .. } => KeyKind::Text(collation),
-            SqlType::Bytes { .. } => KeyKind::Bytes,
+            // No index has a document as a part of its key.
+            SqlType::Bytes { .. } | SqlType::Json => KeyKind::Bytes,
         }
     }
 

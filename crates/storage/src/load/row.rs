@@ -11,7 +11,7 @@
 
 use crate::{Result, StorageError};
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, LargeBinaryArray, PrimitiveArray, StringViewArray,
     builder::BinaryViewBuilder,
     cast::AsArray,
     types::{
@@ -151,12 +151,15 @@ impl RowLayout {
 fn fixed_width(ty: &DataType) -> Option<usize> {
     match ty {
         DataType::Boolean => Some(1),
-        DataType::Utf8View | DataType::BinaryView => None,
+        DataType::Utf8View | DataType::BinaryView | DataType::LargeBinary => None,
         other => other.primitive_width(),
     }
 }
 
 fn lengths(column: &ArrayRef) -> Box<dyn Iterator<Item = usize> + '_> {
+    if let Some(documents) = column.as_binary_opt::<i64>() {
+        return Box::new(documents.iter().map(|document| document.map_or(0, <[u8]>::len)));
+    }
     // The low 32 bits of a view are the length; a NULL's view is not defined.
     let (views, nulls) = match column.data_type() {
         DataType::Utf8View => (column.as_string_view().views(), column.nulls()),
@@ -255,6 +258,9 @@ fn put_variable(column: &ArrayRef, bytes: &mut [u8], tails: &mut [usize]) {
         DataType::Utf8View => {
             column.as_string_view().iter().enumerate().for_each(|(i, v)| put(i, v.unwrap_or("").as_bytes()))
         }
+        DataType::LargeBinary => {
+            column.as_binary::<i64>().iter().enumerate().for_each(|(i, v)| put(i, v.unwrap_or(b"")))
+        }
         _ => column.as_binary_view().iter().enumerate().for_each(|(i, v)| put(i, v.unwrap_or(b""))),
     }
 }
@@ -316,6 +322,7 @@ fn take_variable(ty: &DataType, rows: &[&[u8]], tails: &mut [usize], nulls: Opti
             let text: StringViewArray = array.to_string_view().map_err(|e| damaged(&e.to_string()))?;
             Arc::new(text)
         }
+        DataType::LargeBinary => Arc::new(array.iter().collect::<LargeBinaryArray>()),
         _ => Arc::new(array),
     })
 }

@@ -109,7 +109,10 @@ impl StatisticsCollector {
         let rows = columns.first().map_or(0, |c| c.len());
         self.rows += rows as u64;
         let sampled = &columns[..columns.len().min(self.columns.len())];
-        self.sampler.pass(rows, |row| sampled.iter().map(|array| value_at(array.as_ref(), row).ok()).collect());
+        // Documents are not kept.
+        let kept = |value: &Value| !matches!(value, Value::Json(_));
+        let of_row = |row| sampled.iter().map(|array| value_at(array.as_ref(), row).ok().filter(kept)).collect();
+        self.sampler.pass(rows, of_row);
         for (collector, array) in self.columns.iter_mut().zip(columns) {
             collector.add(array);
         }

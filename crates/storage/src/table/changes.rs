@@ -188,7 +188,7 @@ impl Table {
     fn record_bytes(&self, stored: &[Value]) -> usize {
         let bytes = stored.iter().map(|value| match value {
             Value::Text(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
+            Value::Bytes(bytes) | Value::Json(bytes) => bytes.len(),
             _ => size_of::<u128>(),
         });
         bytes.sum::<usize>().min(self.open_files().page_size() / 2)

@@ -89,6 +89,7 @@ pub fn any_value(ty: SqlType, nullable: bool) -> BoxedStrategy<Value> {
             any::<i32>().prop_map(|x| Value::DateTime(x as i64 * 1_000_003)).boxed()
         }
         SqlType::Time { .. } => (-50i64..50).prop_map(Value::Time).boxed(),
+        SqlType::Json => Just(Value::Json(muster_types::json::NULL_BYTES.to_vec())).boxed(),
         SqlType::Text { .. } => prop_oneof!["[abAB]{0,3}", "[a-zäÄß\u{0}é😀 ]{0,30}"].prop_map(Value::Text).boxed(),
         SqlType::Bytes { .. } => {
             prop_oneof![vec(prop_oneof![Just(0u8), Just(1), Just(255)], 0..4), vec(any::<u8>(), 0..30)]

@@ -4,6 +4,7 @@ use super::CastWarning;
 use crate::{
     Decimal, ErrorCode, IntWidth, Value,
     decimal::{DIGITS_MAX, NARROW_DIGITS_MAX, pow10_256, unsigned_of_digits},
+    json::JsonView,
     sql_type::DECIMAL_MAX_PRECISION,
     temporal,
 };
@@ -135,6 +136,7 @@ pub fn to_double(value: &Value) -> (f64, Option<CastWarning>) {
         Value::Float(x) => *x as f64,
         Value::Double(x) => *x,
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => temporal_decimal(value).to_f64(),
+        Value::Json(document) => return super::json::double_of(JsonView::new(document)),
         Value::Text(_) | Value::Bytes(_) => {
             let text = value.to_text(6).unwrap_or_default();
             let (x, clean) = double_prefix(&text);
@@ -170,7 +172,7 @@ pub(super) fn to_decimal(value: &Value, precision: u8, scale: u8) -> (Value, Opt
         Value::Double(x) => (decimal_prefix(&format!("{x:e}")).0, None),
         Value::Float(x) => (decimal_prefix(&format!("{x:e}")).0, None),
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => (temporal_decimal(value), None),
-        Value::Text(_) | Value::Bytes(_) | Value::Null => {
+        Value::Text(_) | Value::Bytes(_) | Value::Json(_) | Value::Null => {
             let text = value.to_text(6).unwrap_or_default();
             let (d, clean) = decimal_prefix(&text);
             (d, if clean { None } else { CastWarning::truncated("DECIMAL", &text) })
@@ -214,7 +216,7 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
         Value::Float(x) => (x.round_ties_even() as i128, None),
         Value::Double(x) => (x.round_ties_even() as i128, None),
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => (round_to_integer(rounded_temporal(value)), None),
-        Value::Text(_) | Value::Bytes(_) => {
+        Value::Text(_) | Value::Bytes(_) | Value::Json(_) => {
             let text = text();
             let (n, clean) = integer_prefix(&text);
             (n, if clean { None } else { CastWarning::truncated("INTEGER", &text) })

@@ -371,11 +371,28 @@ codes! {
     NoDefaultForViewField = 1423, "HY000";
     ViewPreventUpdate = 1443, "HY000";
     NonInsertableTable = 1471, "HY000";
+    IncorrectType = 3064, "HY000";
+    FunctionalIndexOnJson = 3753, "HY000";
+    JsonInBooleanContext = 3986, "HY000";
+    InvalidJsonText = 3140, "22032";
     InvalidJsonTextInParam = 3141, "22032";
+    InvalidJsonBinaryData = 3142, "HY000";
     InvalidJsonPath = 3143, "42000";
+    InvalidJsonCharset = 3144, "22032";
+    InvalidTypeForJson = 3146, "22032";
+    InvalidCastToJson = 3147, "22032";
+    InvalidJsonPathCharset = 3148, "42000";
+    InvalidJsonPathWildcard = 3149, "42000";
     JsonValueTooBig = 3150, "22032";
     JsonKeyTooBig = 3151, "22032";
+    JsonUsedAsKey = 3152, "42000";
+    JsonVacuousPath = 3153, "42000";
+    JsonBadOneOrAll = 3154, "42000";
+    NumericJsonValueOutOfRange = 3155, "22003";
+    InvalidJsonValueForCast = 3156, "22018";
     JsonDocumentTooDeep = 3157, "22032";
+    JsonDocumentNullKey = 3158, "22032";
+    InvalidJsonPathArrayCell = 3165, "42000";
 }
 
 impl ErrorCode {

@@ -13,8 +13,9 @@
 //!   sql.rs     SQL values as JSON scalars
 //! ```
 //!
-//! The bytes are drawn in `docs/format.md`, "JSON documents". A path reads offsets and the one member it leads to, and
-//! what lies beside it is never looked at. A change makes a tree of the document and writes it anew.
+//! The bytes are drawn in `docs/format.md`, "JSON documents". They are the value of a column
+//! ([`crate::Value::Json`]): a path reads offsets and the one member it leads to, and what lies beside it is never
+//! looked at. A change makes a tree of the document and writes it anew.
 //!
 //! Bytes that no writer makes (of a damaged page) are read as `null` where they make no sense; nothing panics and
 //! nothing recurses deeper than [`DEPTH_MAX`].

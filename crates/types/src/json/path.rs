@@ -233,8 +233,10 @@ impl Parser<'_> {
             return self.number().map(ArrayIndex::First);
         }
         self.at += 4;
+        let end = self.at;
         self.skip_space();
         if self.peek() != Some(b'-') {
+            self.at = end;
             return Some(ArrayIndex::Last(0));
         }
         self.at += 1;

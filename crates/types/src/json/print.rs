@@ -82,6 +82,8 @@ fn append_pretty(view: JsonView<'_>, depth: usize, out: &mut String) {
             line(depth, out);
             out.push('}');
         }
+        JsonNode::Array(_) if is_open => out.push_str("[]"),
+        JsonNode::Object(_) if is_open => out.push_str("{}"),
         other => push_scalar(other, true, out),
     }
 }

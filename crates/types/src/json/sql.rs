@@ -1,13 +1,14 @@
 //! SQL values as JSON scalars.
 
-use super::{JsonValue, JsonValue as Tree, TextError, opaque, text};
+use super::{JsonValue, JsonValue as Tree, TextError, opaque, text, view::JsonView};
 use crate::{BytesKind, SqlType, Value, sql_type::bit_bytes};
 
-/// The JSON scalar that a SQL value becomes as a part of a document; a text is a string, and NULL is `null`. `ty`: the
-/// type of the value, if it is known.
+/// The JSON scalar that a SQL value becomes as a part of a document; a document stays one, and a text is a string.
+/// `ty`: the type of the value, if it is known. NULL becomes `null`.
 pub fn scalar_of(value: &Value, ty: Option<SqlType>) -> JsonValue {
     match (value, ty) {
         (Value::Null, _) => Tree::Null,
+        (Value::Json(bytes), _) => Tree::of_view(JsonView::new(bytes)),
         (Value::UInt(bits), Some(SqlType::Bit { width })) => {
             Tree::Opaque { field_type: opaque::BIT, bytes: bit_bytes(*bits, width) }
         }

@@ -1,4 +1,5 @@
-//! Text, bytes, paths and order. The answers are MySQL 8.0.33's.
+//! Text, bytes, paths and order. The answers are MySQL 8.0.33's; more of them are in the files `json_*.slt` of the
+//! engine's tests.
 
 use super::*;
 use crate::{Decimal, Value};

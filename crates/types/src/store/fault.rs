@@ -1,6 +1,6 @@
 //! The problems that a value can have, in MySQL's numbers and words.
 
-use crate::ErrorCode;
+use crate::{ErrorCode, json::JsonLimit};
 
 /// A value that cannot be stored as it is: what is wrong, and what IGNORE stores instead (`None`: nothing can be).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,16 @@ pub enum StoreFault {
     Truncated,
     TooLong,
     NullForNotNull,
+    /// No JSON text: what is wrong, and at which byte.
+    InvalidJson {
+        what: &'static str,
+        position: usize,
+    },
+    /// A byte string in a JSON column.
+    BinaryJson,
+    JsonLimit(JsonLimit),
+    /// A JSON value in a column of a type that it is no value of; MySQL's name of the type.
+    InvalidJsonCast(&'static str),
 }
 
 impl StoreFault {
@@ -50,6 +60,10 @@ impl StoreFault {
             StoreFault::Truncated => ErrorCode::DataTruncated,
             StoreFault::TooLong => ErrorCode::DataTooLong,
             StoreFault::NullForNotNull => ErrorCode::WarnNullToNotNull,
+            StoreFault::InvalidJson { .. } => ErrorCode::InvalidJsonText,
+            StoreFault::BinaryJson => ErrorCode::InvalidJsonCharset,
+            StoreFault::JsonLimit(limit) => limit.error().code,
+            StoreFault::InvalidJsonCast(_) => ErrorCode::InvalidJsonValueForCast,
         }
     }
 
@@ -72,6 +86,16 @@ impl StoreFault {
             StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
             StoreFault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
             StoreFault::TooLong => format!("Data too long for column '{column}' at row {row}"),
+            StoreFault::InvalidJson { what, position } => {
+                format!("Invalid JSON text: \"{what}\" at position {position} in value for column '{column}'.")
+            }
+            StoreFault::BinaryJson => {
+                "Cannot create a JSON value from a string with CHARACTER SET 'binary'.".to_owned()
+            }
+            StoreFault::JsonLimit(limit) => limit.error().message,
+            StoreFault::InvalidJsonCast(ty) => {
+                format!("Invalid JSON value for CAST to {ty} from column {column} at row {row}")
+            }
             StoreFault::NullForNotNull => {
                 format!("Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}")
             }

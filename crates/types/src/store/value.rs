@@ -6,6 +6,8 @@ use crate::{
     cast::{cast, cast_dated, int_range, moment, to_double},
     charset::{self, Charset},
     decimal::{NARROW_DIGITS_MAX, pow10, pow10_256},
+    error::ErrorCode,
+    json::{self, TextError},
     sql_type::DECIMAL128_MAX_PRECISION,
     temporal::{DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of},
     time_zone::TimeZone,
@@ -45,6 +47,9 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
     }
     match (value, column.ty) {
         (Value::Null, _) => Ok(Value::Null),
+        (Value::Json(document), SqlType::Json) => Ok(Value::Json(document.clone())),
+        (Value::Json(_), _) => store_document(value, column),
+        (_, SqlType::Json) if !matches!(value, Value::Text(_)) => Err(no_document(value)),
         (Value::Text(text), _) => store_text(text.as_bytes(), column),
         (Value::Bytes(bytes), SqlType::Text { collation, .. }) => store_bytes_as_text(bytes, collation, column),
         (Value::Bytes(bytes), _) => store_text(bytes, column),
@@ -156,17 +161,69 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             }
         }
         SqlType::Bytes { kind, length } => {
-            let value = |bytes: &[u8]| {
-                let zeros = text::padding(bytes, kind, length);
-                Value::Bytes([bytes, &vec![0; zeros]].concat())
-            };
+            let zeros = |bytes: &[u8]| vec![0; text::padding(bytes, kind, length)];
+            let value = |bytes: &[u8]| Value::Bytes([bytes, &zeros(bytes)].concat());
             text::fitted_bytes(bytes, length).map(value).map_err(|unfit| unfit.map(value))
         }
         SqlType::Enum(members) => unsigned(named::enum_text(bytes, members)),
         SqlType::Set(members) => unsigned(named::set_text(bytes, members)),
         SqlType::Year => unsigned(named::year_text(bytes)),
         SqlType::Bit { width } => unsigned(named::bit_text(bytes, width)),
+        SqlType::Json => store_json_text(bytes),
         SqlType::Bool | SqlType::Null => Ok(Value::Null),
+    }
+}
+
+/// A text as a JSON document.
+fn store_json_text(bytes: &[u8]) -> Result<Value, Unfit<Value>> {
+    let text = String::from_utf8_lossy(bytes);
+    json::parse_to_bytes(&text).map(Value::Json).map_err(|error| {
+        let fault = match error {
+            TextError::Syntax { what, position } => StoreFault::InvalidJson { what, position },
+            TextError::Limit(limit) => StoreFault::JsonLimit(limit),
+        };
+        Unfit { fault, instead: None }
+    })
+}
+
+/// The fault of a value that no JSON column takes as it is.
+fn no_document(value: &Value) -> Unfit<Value> {
+    let fault = match value {
+        Value::Bytes(_) => StoreFault::BinaryJson,
+        _ => StoreFault::InvalidJson { what: "not a JSON text, may need CAST", position: 0 },
+    };
+    Unfit { fault, instead: None }
+}
+
+/// A document in a column of another type: a scalar as what it is or reads as, all else as text.
+fn store_document(document: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    match column.ty {
+        SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => {
+            store_text(document.to_text(0).unwrap_or_default().as_bytes(), column)
+        }
+        ty => {
+            let (value, warnings) = cast_dated(document, ty, column.date_modes);
+            let instead = if value.is_null() { implicit_default(ty) } else { Some(value) };
+            match warnings.of_value() {
+                None => store(&instead.unwrap_or(Value::Null), column),
+                Some(warning) if warning.code == ErrorCode::NumericJsonValueOutOfRange => {
+                    Err(Unfit { fault: StoreFault::OutOfRange, instead })
+                }
+                Some(_) => Err(Unfit { fault: StoreFault::InvalidJsonCast(json_cast_name(ty)), instead }),
+            }
+        }
+    }
+}
+
+/// MySQL's name of the type that a document cannot be converted to.
+fn json_cast_name(ty: SqlType) -> &'static str {
+    match ty {
+        SqlType::Decimal { .. } => "DECIMAL",
+        SqlType::Float | SqlType::Double => "DOUBLE",
+        SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => {
+            "DATE/TIME/DATETIME/TIMESTAMP"
+        }
+        _ => "INTEGER",
     }
 }
 
@@ -328,6 +385,7 @@ pub fn implicit_default(ty: SqlType) -> Option<Value> {
         // MySQL's implicit default of an ENUM is its first member.
         SqlType::Enum(_) => Value::UInt(1),
         SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => Value::UInt(0),
+        SqlType::Json => Value::Json(json::NULL_BYTES.to_vec()),
         dated => return zero_date(dated),
     })
 }

@@ -54,6 +54,10 @@ impl DirectPlan {
         };
         let part = |(column, descending): (usize, bool)| {
             let definition = &shape.table.columns[column];
+            // The bytes of documents have no order.
+            if definition.ty == muster_types::SqlType::Json {
+                return None;
+            }
             let kind = KeyKind::of(&definition.ty);
             Some(KeyPartCodec {
                 column: stored[column]?,

@@ -9,6 +9,7 @@ enum Held {
     Fixed(ValueRef<'static>),
     Text(Range<usize>),
     Bytes(Range<usize>),
+    Json(Range<usize>),
 }
 
 #[derive(Debug, Clone)]
@@ -52,6 +53,10 @@ impl HeldRows {
                 self.heap.extend_from_slice(bytes);
                 Held::Bytes(start..self.heap.len())
             }
+            ValueRef::Json(document) => {
+                self.heap.extend_from_slice(document);
+                Held::Json(start..self.heap.len())
+            }
             ValueRef::Null => Held::Fixed(ValueRef::Null),
             ValueRef::Bool(b) => Held::Fixed(ValueRef::Bool(b)),
             ValueRef::Int(i) => Held::Fixed(ValueRef::Int(i)),
@@ -87,6 +92,7 @@ impl HeldRows {
             // The bytes were those of a text.
             Held::Text(range) => std::str::from_utf8(&self.heap[range.clone()]).map_or(ValueRef::Null, ValueRef::Text),
             Held::Bytes(range) => ValueRef::Bytes(&self.heap[range.clone()]),
+            Held::Json(range) => ValueRef::Json(&self.heap[range.clone()]),
         })
     }
 }

@@ -5,7 +5,10 @@ use crate::{arrow_value::value_at, expr::compare::common_type};
 use arrow_array::{ArrayRef, RecordBatch};
 use muster_algebra::{CompareOp, Quantifier, SubqueryKind};
 use muster_eval::compare::compare;
-use muster_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlType, Value, cast_from};
+use muster_types::{
+    Collation, Decimal, ErrorCode, Result, SqlError, SqlType, Value, cast_from,
+    json::{self, JsonView},
+};
 
 /// The rows of one run, reduced to what decides.
 pub struct Answer {
@@ -178,6 +181,7 @@ fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Part {
                 Value::DateTime(t) | Value::Time(t) => t.to_le_bytes().to_vec(),
                 Value::Text(text) => compared.collation().unwrap_or(Collation::DEFAULT).sort_key(&text),
                 Value::Bytes(bytes) => bytes,
+                Value::Json(document) => json::group_key(JsonView::new(&document)),
                 Value::Bool(b) => number(b as i128, 0),
                 Value::Int(i) => number(i as i128, 0),
                 Value::UInt(u) => number(u as i128, 0),

@@ -2,7 +2,7 @@
 
 use super::{LookupJoinSpec, links, storage};
 use crate::ops::compact::held_bytes;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, cast::AsArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, RecordBatch, cast::AsArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use datafusion_common::Result;
@@ -110,6 +110,7 @@ fn column_bytes(column: &ArrayRef) -> usize {
     let long = match column.data_type() {
         DataType::Utf8View => column.as_string_view().total_buffer_bytes_used(),
         DataType::BinaryView => column.as_binary_view().total_buffer_bytes_used(),
+        DataType::LargeBinary => document_bytes(column.as_binary::<i64>()),
         _ => 0,
     };
     let width = match column.data_type() {
@@ -118,6 +119,12 @@ fn column_bytes(column: &ArrayRef) -> usize {
         ty => ty.primitive_width().unwrap_or(1),
     };
     column.len() * width + long
+}
+
+/// Bytes of the documents of a column.
+fn document_bytes(documents: &LargeBinaryArray) -> usize {
+    let offsets = documents.value_offsets();
+    offsets.last().zip(offsets.first()).map_or(0, |(end, start)| (end - start) as usize)
 }
 
 /// The first rows of a batch, as many as fit in `room` bytes, and the rest. `at_least_one`: even if none fits.

@@ -27,6 +27,15 @@ impl Block {
             let views = match column.data_type() {
                 DataType::Utf8View => column.as_string_view().views(),
                 DataType::BinaryView => column.as_binary_view().views(),
+                DataType::LargeBinary => {
+                    text_bytes.resize(batch.num_rows(), 0u32);
+                    for (sum, offsets) in
+                        text_bytes.iter_mut().zip(column.as_binary::<i64>().value_offsets().windows(2))
+                    {
+                        *sum = sum.saturating_add(u32::try_from(offsets[1] - offsets[0]).unwrap_or(u32::MAX));
+                    }
+                    continue;
+                }
                 _ => continue,
             };
             text_bytes.resize(batch.num_rows(), 0u32);

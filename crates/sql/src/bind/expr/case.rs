@@ -57,6 +57,8 @@ impl Binder<'_> {
 
     pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(args[0], cx)?;
+        // IF reads a document as a number, where WHERE compares it with 0.
+        let item = if item.ty == SqlType::Json { self.convert(item, SqlType::Double) } else { item };
         let test = self.condition(item);
         let mut results = Vec::with_capacity(2);
         for (arg, of) in args[1..].iter().zip([true, false]) {
@@ -108,6 +110,10 @@ impl Binder<'_> {
             let is_value = items.last().and_then(Item::as_literal).is_some_and(|value| !value.is_null());
             is_decided |= function == ScalarFunction::Coalesce && is_value;
         }
+        if function != ScalarFunction::Coalesce {
+            let types: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
+            items = items.into_iter().map(|item| self.json_as_native(item, &types)).collect();
+        }
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
             return Ok(self.extreme_date(function, items));
         }
@@ -148,6 +154,11 @@ impl Binder<'_> {
     /// decimals that keep digits.
     fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
         let items = self.bits_beside_text(items);
+        let is_other = |item: &Item| !matches!(item.ty, SqlType::Json | SqlType::Null);
+        let items = match items.iter().any(is_other) {
+            true => items.into_iter().map(|item| self.json_as_text(item)).collect(),
+            false => items,
+        };
         let refs: Vec<&Item> = items.iter().collect();
         let operation = &operation.to_ascii_lowercase();
         let shown = result::result_type(&refs, self.default_collation(), operation)?;

@@ -82,6 +82,9 @@ impl<'a> Binder<'a> {
     /// BETWEEN, IN and CASE it is a value like others.
     fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
         let (l, r) = (self.compared_value(l), self.compared_value(r));
+        if let Some(both) = self.json_alike(l.clone(), r.clone()) {
+            return Ok(both);
+        }
         if let Some(constant) = self.constant_beside_column(&l, &r) {
             return Ok((l, constant));
         }
@@ -362,6 +365,7 @@ impl<'a> Binder<'a> {
         };
         let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
         let [arg, pattern] = [arg, pattern].map(|item| self.bits_as_bytes(item));
+        let (arg, pattern) = (self.json_as_text(arg), self.json_as_text(pattern));
         let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
         let (arg, pattern) = (self.text_or_bytes(arg, collation)?, self.text_or_bytes(pattern, collation)?);
         let (arg, pattern) = (Box::new(arg.expr), Box::new(pattern.expr));

@@ -1,6 +1,6 @@
 //! CAST, CONVERT, COLLATE.
 
-use super::{ExprContext, function::call};
+use super::{ExprContext, function::call, json::truth_value};
 use crate::{
     DeprecatedPart,
     bind::{binder::Binder, declared::as_operand},
@@ -24,6 +24,9 @@ impl Binder<'_> {
             _ => self.expr(expr, cx)?,
         };
         let ty = self.cast_type(to, &item)?;
+        if ty == SqlType::Json {
+            return Ok(self.cast_to_json(truth_value(expr).unwrap_or(item)));
+        }
         let item = match ty.is_numeric() {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
@@ -90,6 +93,17 @@ impl Binder<'_> {
         Ok(call(ScalarFunction::ConvertTz, args, ty))
     }
 
+    /// `CAST(x AS JSON)`: a text is read as JSON.
+    fn cast_to_json(&self, item: Item) -> Item {
+        let item = match self.declared_type(&item) {
+            // A member of an ENUM is a string, and no text that is read.
+            Some(SqlType::Bit { .. } | SqlType::Enum(_) | SqlType::Set(_)) => self.bare(item),
+            _ => item,
+        };
+        let function = ScalarFunction::ParseJson;
+        Item::new(Expr::Call { function, args: vec![item.expr], ty: SqlType::Json }, SqlType::Json)
+    }
+
     /// `CONVERT(x, type)` and `CONVERT(x USING charset)`.
     pub fn convert_call(
         &mut self,
@@ -135,6 +149,7 @@ impl Binder<'_> {
     /// `x COLLATE name`.
     pub fn collate(&mut self, expr: &ast::Expr, name: &ast::ObjectName, cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(expr, cx)?;
+        let item = self.json_as_text(item);
         let name = name.to_string();
         let name = name.trim_matches(['`', '\'', '"']);
         let wanted = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
@@ -184,7 +199,7 @@ impl Binder<'_> {
                 Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::Binary, length },
                 _ => return Err(SqlError::unsupported("CAST .. AS BINARY of more than 65535 bytes")),
             },
-            DataType::JSON => return Err(SqlError::unsupported("CAST .. AS JSON")),
+            DataType::JSON => SqlType::Json,
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => SqlType::Year,
             DataType::Custom(name, length) if name.to_string().eq_ignore_ascii_case("nchar") => {
                 let length = match &length[..] {

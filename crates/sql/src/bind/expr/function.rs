@@ -271,6 +271,7 @@ impl Binder<'_> {
                 // The value is not asked for.
                 let warnings = self.warnings.len();
                 let items = self.items(args, cx)?;
+                let items = items.into_iter().map(|item| self.json_as_text(item)).collect();
                 self.forget_conversions(warnings);
                 self.text_function(name, items)
             }

@@ -1,6 +1,8 @@
 //! Functions of the table in `muster_functions`: arguments are converted as their entries say.
 
-use super::{ExprContext, function::wrong_count, literal::bytes_as_number, text_arguments::text_result};
+use super::{
+    ExprContext, function::wrong_count, json::truth_value, literal::bytes_as_number, text_arguments::text_result,
+};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, display_length, fold, numeric_type, text_of_length},
@@ -8,7 +10,9 @@ use crate::{
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_PRECISION, temporal::datetime_parts,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    sql_type::DECIMAL_MAX_PRECISION,
+    temporal::{FSP_MAX, datetime_parts},
 };
 use sqlparser::ast;
 
@@ -23,13 +27,20 @@ impl Binder<'_> {
         args: &[&ast::Expr],
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        if !function.argument_count().contains(&args.len()) {
+        if !function.takes_count(args.len()) {
             return Err(wrong_count(function.name));
+        }
+        if function.name == "JSON_MERGE" {
+            self.deprecated("'JSON_MERGE'", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH");
         }
         let mut items = Vec::with_capacity(args.len() + function.session.len());
         for (i, arg) in args.iter().enumerate() {
             items.push(match function.takes_at(i) {
                 Takes::Keyword(words) => self.keyword(arg, words)?,
+                Takes::JsonScalar => match truth_value(arg) {
+                    Some(truth) => truth,
+                    None => self.expr(arg, cx)?,
+                },
                 _ => self.expr(arg, cx)?,
             });
         }
@@ -103,6 +114,7 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::JsonScalar => self.with_bits(item),
                 Takes::Whole => match item.ty {
                     SqlType::Float | SqlType::Double => self.convert(item, SqlType::BIGINT),
                     _ => item,
@@ -217,6 +229,9 @@ impl Binder<'_> {
     /// A TIME as a datetime of today; other values as they are, those of a BIT column as bytes.
     pub(in crate::bind) fn dated(&mut self, item: Item) -> Item {
         let item = self.bits_as_bytes(item);
+        if item.ty == SqlType::Json {
+            return self.convert(item, SqlType::DateTime { fsp: FSP_MAX });
+        }
         let item = self.cut_beyond_micros(item);
         if let Some(dated) = self.with_dated_results(&item) {
             return dated;

@@ -29,6 +29,7 @@ pub(crate) fn value_type(value: &Value, collation: Collation) -> SqlType {
         Value::Time(t) => SqlType::Time { fsp: fraction_digits(*t) },
         Value::Text(s) => crate::typing::text_of_length(s.chars().count() as u64, collation),
         Value::Bytes(b) => crate::typing::bytes_of_length(b.len() as u64),
+        Value::Json(_) => SqlType::Json,
     }
 }
 

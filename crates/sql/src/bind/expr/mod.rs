@@ -21,6 +21,7 @@
 //!   session_call  locks by name, which the session answers
 //!   user_variable  @a, @a := 1
 //!   session     NOW(), DATABASE() ..: literals of the statement
+//!   json        -> and ->>
 //!   aggregate   SUM, COUNT ..
 //!   window      functions with OVER
 //!   window_frame  the rows that they see
@@ -34,6 +35,7 @@ mod column;
 mod compare;
 mod convert;
 mod function;
+mod json;
 mod library;
 pub(crate) mod literal;
 mod name_const;
@@ -229,7 +231,9 @@ impl Binder<'_> {
             BinaryOperator::And => self.logic(LogicOp::And, &[left, right], cx),
             BinaryOperator::Or => self.logic(LogicOp::Or, &[left, right], cx),
             BinaryOperator::Assignment => self.assignment(left, right, cx),
-            BinaryOperator::Arrow | BinaryOperator::LongArrow => Err(SqlError::unsupported("JSON functions")),
+            BinaryOperator::Arrow | BinaryOperator::LongArrow => {
+                self.json_path(left, right, *op == BinaryOperator::LongArrow, cx)
+            }
             other => Err(SqlError::syntax(other, 1)),
         }
     }
@@ -252,7 +256,7 @@ impl Binder<'_> {
     }
 
     /// Warning 1287.
-    fn deprecated(&mut self, what: &str, instead: &str) {
+    pub(super) fn deprecated(&mut self, what: &str, instead: &str) {
         let message =
             format!("{what} is deprecated and will be removed in a future release. Please use {instead} instead");
         self.warn(ErrorCode::DeprecatedSyntax, message);

@@ -71,7 +71,9 @@ impl Binder<'_> {
 
     /// A tested value (twice) and its two bounds, in the type in which all are compared.
     fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
+        let types: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
         let items = items.map(|item| self.compared_value(item));
+        let items = items.map(|item| self.json_as_native(item, &types));
         let are_strings = items.iter().all(is_string_or_moment);
         if are_strings && items.iter().any(has_date) {
             let are_moments = items.iter().all(|item| item.ty.is_temporal());

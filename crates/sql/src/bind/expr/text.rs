@@ -97,6 +97,7 @@ impl Binder<'_> {
 
     /// The texts of a search, the needle first: the collation of the other one decides.
     fn searched_texts(&mut self, texts: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let texts: Vec<Item> = texts.into_iter().map(|item| self.json_as_text(item)).collect();
         let refs: Vec<&Item> = texts.iter().collect();
         let decided = collation::aggregate_result(&refs, self.default_collation(), &name.to_ascii_lowercase());
         let own_model = (texts[1].ty.collation().unwrap_or(Collation::Binary), texts[1].derivation);

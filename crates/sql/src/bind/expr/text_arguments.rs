@@ -14,6 +14,7 @@ impl Binder<'_> {
     /// All as text under the collation that decides, or as byte strings; and a model of the result's derivation.
     pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
+        let items: Vec<Item> = items.into_iter().map(|item| self.json_as_text(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = name.to_ascii_lowercase();
         // The replacement and the type of the match do not decide how texts compare.
@@ -35,6 +36,7 @@ impl Binder<'_> {
         name: &str,
     ) -> Result<(Vec<Item>, (Collation, Derivation))> {
         let items: Vec<Item> = items.into_iter().map(|item| self.bits_as_bytes(item)).collect();
+        let items: Vec<Item> = items.into_iter().map(|item| self.json_as_text(item)).collect();
         if are_null(&items[..items.len().min(1)]) {
             let items = items.into_iter().map(|item| self.text_or_bytes(item, Collation::Binary));
             return Ok((items.collect::<Result<_>>()?, NO_TEXT));

@@ -60,6 +60,7 @@ impl Binder<'_> {
         let shown = item.ty;
         let item = Item { shown: None, ..item }.unrounded(KEPT_DIGITS);
         let item = match item.ty {
+            SqlType::Json => self.json_as_text(item),
             SqlType::Bool => self.convert(item, SqlType::BIGINT),
             SqlType::Float => self.convert(item, SqlType::Double),
             SqlType::Null => {

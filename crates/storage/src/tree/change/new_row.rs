@@ -46,7 +46,7 @@ impl Tree {
         let (layout, page_size) = (&self.layout, self.file.page_size());
         let strings = values.iter().map(|value| match value {
             Value::Text(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
+            Value::Bytes(bytes) | Value::Json(bytes) => bytes.len(),
             _ => 0,
         });
         let strings: usize = strings.sum();

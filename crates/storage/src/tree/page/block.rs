@@ -5,7 +5,7 @@ use crate::{
     Result, StorageError,
     key::{KeyRow, cut_bytes, cut_text, int_of},
 };
-use arrow_array::{Array, ArrayRef, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, LargeBinaryArray, cast::AsArray, types::*};
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use muster_types::{Decimal, SqlType, Value};
@@ -63,7 +63,8 @@ pub fn cell<'v>(column: &StoredColumn, value: &'v Value) -> Result<Cell<'v>> {
         (_, SqlType::Double, Value::Double(x)) => Cell::Int(x.to_bits() as i64),
         (Physical::Int { width, signed }, _, _) => Cell::Int(int_of(value, width, signed).ok_or_else(wrong)?),
         (Physical::Bytes { text: true }, _, Value::Text(s)) => Cell::Bytes(s.as_bytes()),
-        (Physical::Bytes { text: false }, _, Value::Bytes(b)) => Cell::Bytes(b),
+        (Physical::Bytes { text: false }, SqlType::Json, Value::Json(document)) => Cell::Bytes(document),
+        (Physical::Bytes { text: false }, SqlType::Bytes { .. }, Value::Bytes(b)) => Cell::Bytes(b),
         _ => return Err(wrong()),
     })
 }
@@ -283,14 +284,8 @@ impl ColumnBlock {
                     rows.map(|i| if from.is_null(i) { &[] } else { cut_text(from.value(i), prefix).as_bytes() }),
                 );
             }
-            DataType::BinaryView => {
-                let from = array.as_binary_view();
-                self.append_bytes(rows.map(
-                    |i| {
-                        if from.is_null(i) { &[][..] } else { cut_bytes(from.value(i), prefix) }
-                    },
-                ));
-            }
+            DataType::BinaryView => self.append_byte_strings(array.as_binary_view(), rows, prefix),
+            DataType::LargeBinary => self.append_documents(array.as_binary(), rows),
             _ => return Err(wrong_array(array)),
         }
         if self.len() != before + count {
@@ -325,6 +320,15 @@ impl ColumnBlock {
             _ => return Err(wrong_array(array)),
         }
         Ok(())
+    }
+
+    fn append_byte_strings(&mut self, array: &BinaryViewArray, rows: Range<usize>, prefix: Option<u32>) {
+        let value = |i| if array.is_null(i) { &[][..] } else { cut_bytes(array.value(i), prefix) };
+        self.append_bytes(rows.map(value));
+    }
+
+    fn append_documents(&mut self, array: &LargeBinaryArray, rows: Range<usize>) {
+        self.append_bytes(rows.map(|i| if array.is_null(i) { &[][..] } else { array.value(i) }));
     }
 
     fn append_bytes<'a>(&mut self, values: impl Iterator<Item = &'a [u8]>) {
@@ -436,6 +440,7 @@ impl ColumnBlock {
             SqlType::Time { .. } => Value::Time(self.int(row)),
             SqlType::Text { .. } => Value::Text(String::from_utf8_lossy(&bytes()).into_owned()),
             SqlType::Bytes { .. } => Value::Bytes(bytes()),
+            SqlType::Json => Value::Json(bytes()),
         }
     }
 }

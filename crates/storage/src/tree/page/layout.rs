@@ -42,7 +42,7 @@ impl Physical {
             SqlType::Unsigned(number) => Physical::of(&number.plain()),
             SqlType::Set(_) | SqlType::Bit { .. } => int(8, false),
             SqlType::Text { .. } => Physical::Bytes { text: true },
-            SqlType::Bytes { .. } => Physical::Bytes { text: false },
+            SqlType::Bytes { .. } | SqlType::Json => Physical::Bytes { text: false },
         }
     }
 }

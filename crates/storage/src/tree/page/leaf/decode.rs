@@ -125,7 +125,9 @@ impl ColumnSink {
             DataType::Decimal128(..) => SinkValues::I128(Vec::with_capacity(rows)),
             DataType::Decimal256(..) => SinkValues::I256(Vec::with_capacity(rows)),
             DataType::Boolean | DataType::Null => SinkValues::Bool(Vec::with_capacity(rows)),
-            DataType::Utf8View | DataType::BinaryView => SinkValues::Views(Views::with_capacity(rows)),
+            DataType::Utf8View | DataType::BinaryView | DataType::LargeBinary => {
+                SinkValues::Views(Views::with_capacity(rows))
+            }
             _ => SinkValues::I64(Vec::with_capacity(rows)),
         };
         ColumnSink { ty, physical: Physical::of(&ty), values, nulls: NullBufferBuilder::new(rows) }
@@ -320,6 +322,7 @@ impl ColumnSink {
             }
             SinkValues::Bool(v) if matches!(self.ty, SqlType::Null) => Arc::new(NullArray::new(v.len())),
             SinkValues::Bool(v) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),
+            SinkValues::Views(views) if self.ty == SqlType::Json => views.finish_documents(nulls),
             SinkValues::Views(views) => views.finish(self.ty.is_text(), nulls),
             SinkValues::Codes(codes) => {
                 let mut views = Views::default();

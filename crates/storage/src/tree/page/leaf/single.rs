@@ -48,12 +48,13 @@ impl<'a> Leaf<'a> {
             SqlType::Date => ValueRef::Date(int() as i32),
             SqlType::DateTime { .. } | SqlType::Timestamp { .. } => ValueRef::DateTime(int()),
             SqlType::Time { .. } => ValueRef::Time(int()),
-            SqlType::Text { .. } | SqlType::Bytes { .. } if cells.is_overflow(row) => return Ok(None),
+            SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Json if cells.is_overflow(row) => return Ok(None),
             SqlType::Text { .. } => match std::str::from_utf8(cells.checked_bytes(row)?) {
                 Ok(text) => ValueRef::Text(text),
                 Err(_) => return Ok(None),
             },
             SqlType::Bytes { .. } => ValueRef::Bytes(cells.checked_bytes(row)?),
+            SqlType::Json => ValueRef::Json(cells.checked_bytes(row)?),
         }))
     }
 

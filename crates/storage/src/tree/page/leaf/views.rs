@@ -7,7 +7,7 @@ use super::{
     rows::RowSelection,
 };
 use crate::tree::page::block::OverflowPointer;
-use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray, builder::LargeBinaryBuilder, cast::AsArray};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use std::{ops::Range, sync::Arc};
 
@@ -73,6 +73,16 @@ impl Views {
             // SAFETY: as above; bytes need not be UTF-8.
             false => Arc::new(unsafe { BinaryViewArray::new_unchecked(views, self.blocks, nulls) }),
         }
+    }
+
+    /// The array of all values as documents.
+    pub fn finish_documents(self, nulls: Option<NullBuffer>) -> ArrayRef {
+        let values = self.finish(false, nulls);
+        let views = values.as_binary_view();
+        let bytes = views.iter().flatten().map(<[u8]>::len).sum();
+        let mut documents = LargeBinaryBuilder::with_capacity(views.len(), bytes);
+        views.iter().for_each(|document| documents.append_option(document));
+        Arc::new(documents.finish())
     }
 
     fn close_block(&mut self) {
