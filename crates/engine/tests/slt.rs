@@ -209,6 +209,7 @@ files! {
     functions_xml
     generated_columns
     group_concat_order
+    grants
     grouping
     handler
     hints
@@ -256,6 +257,7 @@ files! {
     refused_forms
     replace
     result_types
+    roles
     rollup
     row_subqueries
     select_aliases
