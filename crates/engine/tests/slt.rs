@@ -209,7 +209,6 @@ files! {
     functions_xml
     generated_columns
     group_concat_order
-    grants
     grouping
     handler
     hints
@@ -257,7 +256,6 @@ files! {
     refused_forms
     replace
     result_types
-    roles
     rollup
     row_subqueries
     select_aliases

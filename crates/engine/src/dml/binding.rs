@@ -7,9 +7,9 @@ use crate::{
 };
 use muster_sql::{
     BindEnv,
-    bind::{self, Beneath, ChangeTarget, Surroundings},
+    bind::{self, Surroundings},
 };
-use muster_types::{Result, SqlError, Value};
+use muster_types::{Result, Value};
 use std::sync::Arc;
 
 /// A statement whose names are known, on tables that stay as they are until its transaction ends.
@@ -41,8 +41,8 @@ pub fn bind<B>(
     }
 }
 
-/// Checks the privileges of a statement: those on its targets by the names that it gives them, SELECT on all other
-/// tables, then those on columns. Errors 1142 and 1143, 1356 for what views lead to.
+/// Checks the privileges of a statement: those on its targets by the names that it gives them, and SELECT on all other
+/// tables. Errors 1142.
 pub fn check_privileges(
     context: &StatementContext,
     surroundings: &Surroundings,
@@ -53,25 +53,7 @@ pub fn check_privileges(
         let is_target = targets.iter().any(|t| t.named == (database.clone(), name.clone()));
         let needed = if is_target { needed } else { &[(Privilege::Select, "SELECT")] };
         for (privilege, command) in needed {
-            context.check_some_column(database, name, *privilege, command)?;
-        }
-    }
-    for target in targets {
-        check_beneath(context, target, needed)?;
-    }
-    surroundings.denied.clone().map_or(Ok(()), Err)
-}
-
-/// Checks the privileges on the tables through which a view leads to a target. Error 1356.
-fn check_beneath(context: &StatementContext, target: &ChangeTarget, needed: &[(Privilege, &str)]) -> Result<()> {
-    for Beneath { database, name, definer } in &target.beneath {
-        let of_definer = definer.as_ref().map(|definer| context.rights.of_definer(definer)).transpose()?;
-        let rights = of_definer.as_ref().unwrap_or(&context.rights);
-        let written = needed.iter().filter(|(privilege, _)| *privilege != Privilege::Select);
-        for (privilege, command) in written {
-            if rights.check_some_column(database, name, *privilege, command).is_err() {
-                return Err(SqlError::view_invalid(&target.named.0, &target.named.1));
-            }
+            context.check_table(database, name, *privilege, command)?;
         }
     }
     Ok(())

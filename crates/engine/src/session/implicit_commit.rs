@@ -40,7 +40,8 @@ fn effect(statement: &Statement) -> Effect {
             Effect::Defines
         }
         TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
-        Account(_) => Effect::Defines,
+        CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
+        Grant(_) | Revoke(_) => Effect::Defines,
         AnalyzeTable(_) | CheckTable(_) | RepairTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
         OptimizeTable(_) => Effect::Defines,
         ExportStatistics { .. } | ImportStatistics { .. } => Effect::Commits,

@@ -195,22 +195,6 @@ impl StatementContext {
         }
     }
 
-    /// As [`StatementContext::check_table`], where the privilege on a column of the table will do.
-    pub fn check_some_column(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
-        match self.tables.is_own(database, table) {
-            true => Ok(()),
-            false => self.rights.check_some_column(database, table, p, command),
-        }
-    }
-
-    /// As [`StatementContext::check_table`], for several privileges: error 1142 names those that are missing.
-    pub fn check_table_all(&self, database: &str, table: &str, wanted: &[Privilege]) -> Result<()> {
-        match self.tables.is_own(database, table) {
-            true => Ok(()),
-            false => self.rights.check_table_all(database, table, wanted),
-        }
-    }
-
     pub fn warn(&self, code: ErrorCode, message: impl Into<String>) {
         self.diagnostics.warnings.push(code, message);
     }

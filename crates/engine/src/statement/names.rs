@@ -7,7 +7,7 @@ use crate::{
     cost_tables, system_schema,
     tables::TableSet,
 };
-use muster_algebra::{Catalog, ColumnAccess, Definer, TableDef, TableId, ViewDef};
+use muster_algebra::{Catalog, Definer, TableDef, TableId, ViewDef};
 use muster_exec::VirtualRows;
 use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result, SqlError};
@@ -40,8 +40,6 @@ pub struct StatementTables {
     has_waited: AtomicBool,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
     checks_select: bool,
-    /// The rights of the definers of views that were looked up.
-    definers: Mutex<Vec<(Definer, Arc<Rights>)>>,
     /// True for a statement that locks what it reads, and so reads what has been committed by then.
     locks_rows: AtomicBool,
 }
@@ -69,7 +67,6 @@ impl StatementTables {
             has_found_filled: AtomicBool::new(false),
             has_waited: AtomicBool::new(false),
             checks_select,
-            definers: Mutex::default(),
             locks_rows: AtomicBool::new(false),
         })
     }
@@ -190,29 +187,13 @@ impl StatementTables {
 
     /// As [`StatementTables::check_select`], for a table that a view reads, whatever temporary table has its name.
     fn check_select_of_stored(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
-        let check = |rights: &Rights| rights.check_some_column(database, name, Privilege::Select, "SELECT");
+        let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
         match definer {
-            // Who may do nothing with a table does not learn what is in it.
-            None if !self.checks_select && self.context.rights.sees_table(database, name) => Ok(()),
+            // Who may do nothing in a database does not learn what is in it.
+            None if !self.checks_select && self.context.rights.sees_tables(database) => Ok(()),
             None => check(&self.context.rights),
-            // What a statement that changes rows reads and writes through a view is checked by columns.
-            Some(definer) if !self.checks_select => {
-                let rights = self.of_definer(definer)?;
-                if rights.sees_table(database, name) { Ok(()) } else { check(&rights) }
-            }
-            Some(definer) => self.of_definer(definer).and_then(|rights| check(&rights)),
+            Some(definer) => check(&self.context.rights.of_definer(definer)?),
         }
-    }
-
-    /// The rights of a view's definer. Error 1449.
-    fn of_definer(&self, definer: &Definer) -> Result<Arc<Rights>> {
-        let mut known = self.definers.lock();
-        if let Some((_, rights)) = known.iter().find(|(known, _)| known == definer) {
-            return Ok(Arc::clone(rights));
-        }
-        let rights = Arc::new(self.context.rights.of_definer(definer)?);
-        known.push((definer.clone(), Arc::clone(&rights)));
-        Ok(rights)
     }
 }
 
@@ -286,20 +267,6 @@ impl Catalog for StatementTables {
         let Some(entry) = self.definitions().schema(database)?.views.get(name) else { return Ok(None) };
         self.note_use(entry.id, name)?;
         Ok(Some(entry.def.clone()))
-    }
-
-    fn column_access(
-        &self,
-        database: &str,
-        name: &str,
-        definer: Option<&Definer>,
-    ) -> Result<Option<Arc<ColumnAccess>>> {
-        let database = system_schema::of_name(database).unwrap_or(database);
-        let access = match definer {
-            None => self.context.rights.column_access(database, name, !self.checks_select),
-            Some(definer) => self.of_definer(definer)?.column_access(database, name, !self.checks_select),
-        };
-        Ok(access.map(Arc::new))
     }
 
     fn check_locking(&self, database: &str, table: &str, exclusive: bool) -> Result<()> {

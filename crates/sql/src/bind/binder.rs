@@ -1,9 +1,9 @@
 //! The state of binding one statement.
 
 use super::{
-    BindEnv, column_rights::ColumnRights, declared::as_operand, dependency::Dependencies,
-    expr::literal::bytes_as_number, hints::Block, numbering::Expressions, rollup::GroupingCall, scope::FromClause,
-    star::Star, window::WindowCalls, written_null::WrittenParts,
+    BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
+    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls,
+    written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{
@@ -86,7 +86,6 @@ pub(crate) struct Binder<'a> {
     pub assigned_collations: HashMap<String, Collation>,
     /// What is known of the parts of select items.
     pub parts: WrittenParts,
-    pub column_rights: ColumnRights,
 }
 
 /// A mention of a stored table.
@@ -195,7 +194,6 @@ impl<'a> Binder<'a> {
             kept_apart_columns: HashSet::new(),
             assigned_collations: HashMap::new(),
             parts: WrittenParts::default(),
-            column_rights: ColumnRights::default(),
         }
     }
 

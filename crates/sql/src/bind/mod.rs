@@ -10,7 +10,6 @@
 //!   rollup      WITH ROLLUP, GROUPING()
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
-//!   column_rights  the columns that the account may read and write
 //!   output      DISTINCT, and the columns that sort keys need
 //!   result_shape   what clients are told of a column: lengths and temporary tables
 //!   chosen_shape   .. of one of several values      written_null  .. whether it can be NULL
@@ -26,7 +25,6 @@ mod aggregate;
 mod auto_is_null;
 mod binder;
 mod chosen_shape;
-mod column_rights;
 mod cut_fraction;
 mod declared;
 mod dependency;
@@ -67,7 +65,6 @@ pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;
 
 use binder::Binder;
-pub use column_rights::Beneath;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{
     Collation, Result, SqlError, SqlModes, SqlType, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
@@ -125,14 +122,6 @@ pub trait SessionValues {
     /// `user@host` of the account (CURRENT_USER()).
     fn current_user(&self) -> String {
         self.user()
-    }
-    /// The active roles (CURRENT_ROLE()).
-    fn current_role(&self) -> String {
-        "NONE".into()
-    }
-    /// ROLES_GRAPHML().
-    fn roles_graph(&self) -> String {
-        String::new()
     }
     fn connection_id(&self) -> u32;
     fn last_insert_id(&self) -> u64;
@@ -274,7 +263,7 @@ fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<B
         // Whoever runs the query locks rows of what its plan reads.
         false => binder.query(&sqlparser::ast::Query { locks: Vec::new(), ..(*query.ast).clone() }, &names, true)?,
     };
-    binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect())
+    Ok(binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect()))
 }
 
 /// An expression outside a query: SET, DO, KILL. It mentions no columns; what of it is not known at once (a call, a
@@ -287,21 +276,17 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let item = binder.expression(&expr.ast, &Scope::of(&from), &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
-    binder.into_bound(rel, vec![(id, expr.text.clone())])
+    Ok(binder.into_bound(rel, vec![(id, expr.text.clone())]))
 }
 
 impl Binder<'_> {
     /// The end of binding: the relation, to which the hints now refer, and all that was found on the way.
-    /// Error 1142 or 1143 if a column that the account may not read is among that.
-    fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Result<Bound> {
-        if let Some(denied) = self.column_rights.take_error() {
-            return Err(denied);
-        }
+    fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Bound {
         let hints = self.resolve_hints(&mut rel);
         for (id, _) in outputs.iter().filter(|(id, _)| self.null_extended.contains(id)) {
             self.columns.set_null_extended(*id);
         }
-        Ok(Bound {
+        Bound {
             rel,
             outputs,
             columns: self.columns,
@@ -314,7 +299,7 @@ impl Binder<'_> {
             warnings: self.warnings,
             notes: self.notes,
             hints,
-        })
+        }
     }
 }
 
@@ -370,5 +355,5 @@ pub fn bind_rows(
     if !predicates.is_empty() {
         rel = Rel::Filter { input: Box::new(rel), predicates };
     }
-    binder.into_bound(rel, named.into_iter().map(|(name, id)| (id, name)).collect())
+    Ok(binder.into_bound(rel, named.into_iter().map(|(name, id)| (id, name)).collect()))
 }

@@ -1,6 +1,6 @@
 //! SHOW.
 
-use super::{account, cursor::Cursor, roles};
+use super::{account, cursor::Cursor};
 use crate::{Show, ShowFilter, Statement, TableName, VariableScope};
 use muster_types::{Result, SqlError};
 use sqlparser::tokenizer::Token;
@@ -58,8 +58,7 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
         "CHARACTER" if c.accept("SET") => Show::CharacterSet { filter: filter(c)? },
         "GRANTS" => {
             let user = if c.accept("FOR") { Some(account::user_name(c)?) } else { None };
-            let using = if user.is_some() && c.accept("USING") { roles::role_list(c)? } else { Vec::new() };
-            Show::Grants { user: user.filter(|u| !u.current), using }
+            Show::Grants(user.filter(|u| !u.current))
         }
         "PLUGINS" => Show::Plugins,
         "PRIVILEGES" => Show::Privileges,
@@ -73,7 +72,6 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
             Show::Empty { what: format!("{what} STATUS") }
         }
         "PROFILES" | "REPLICAS" => Show::Empty { what },
-        "MASTER" if c.accept("STATUS") => Show::Empty { what: "MASTER STATUS".into() },
         "ENGINE" | "MASTER" | "BINARY" | "BINLOG" | "REPLICA" | "SLAVE" | "RELAYLOG" | "PROFILE" | "PROCEDURE"
         | "FUNCTION" => return Err(SqlError::unsupported(format!("SHOW {what} {second}").trim_end())),
         _ => return Err(c.source.error_at(c.last_end().saturating_sub(what.len()))),

@@ -134,8 +134,25 @@ pub enum Statement {
         name: String,
     },
 
-    Account(AccountStatement),
-    SetRole(RoleSet),
+    CreateUser {
+        if_not_exists: bool,
+        users: Vec<UserSpec>,
+    },
+    AlterUser {
+        if_exists: bool,
+        users: Vec<UserSpec>,
+    },
+    DropUser {
+        if_exists: bool,
+        users: Vec<UserName>,
+    },
+    SetPassword {
+        /// `None`: the session's own user.
+        user: Option<UserName>,
+        password: String,
+    },
+    Grant(Grant),
+    Revoke(Grant),
 }
 
 /// ANALYZE TABLE.

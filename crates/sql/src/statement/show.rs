@@ -67,11 +67,8 @@ pub enum Show {
     CharacterSet {
         filter: Option<ShowFilter>,
     },
-    /// `user` is `None`: the session's user. `using`: roles that the account is shown with.
-    Grants {
-        user: Option<UserName>,
-        using: Vec<UserName>,
-    },
+    /// `None`: the session's user.
+    Grants(Option<UserName>),
     Plugins,
     Privileges,
     /// Things that never exist here (`TRIGGERS`, `EVENTS`, `PROCEDURE STATUS`, `FUNCTION STATUS`, `OPEN TABLES`,

@@ -18,7 +18,7 @@ use crate::{
         scope::{Clause, FromClause, Names, Relation, Scope},
     },
 };
-use muster_algebra::{ColId, ColumnUse, Expr, Rel, TableDef};
+use muster_algebra::{ColId, Expr, Rel, TableDef};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::{HashMap, HashSet};
@@ -75,10 +75,8 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
     let outputs = |q: &BoundQuery| q.outputs.iter().map(|o| (o.id, o.name.clone())).collect();
     let (rel, outputs) = query.map_or((Rel::dual(), Vec::new()), |q| (q.rel.clone(), outputs(&q)));
-    let denied = binder.column_rights.take_error();
-    let bound = binder.into_bound(rel, outputs)?;
+    let bound = binder.into_bound(rel, outputs);
     let surroundings = Surroundings {
-        denied,
         columns: bound.columns.clone(),
         tables: bound.tables.clone(),
         warnings: bound.warnings.iter().chain(&bound.notes).cloned().collect(),
@@ -140,12 +138,6 @@ impl Binder<'_> {
                 shown.map(|c| (c.id, c.name.clone())).collect()
             }
         };
-        match &insert.columns {
-            Some(listed) if !listed.is_empty() => {
-                columns.iter().for_each(|(id, _)| self.use_column(*id, ColumnUse::Insert));
-            }
-            _ => self.use_unnamed(joined.from.columns.iter().map(|column| &column.id), ColumnUse::Insert),
-        }
         let shown: Vec<ColId> = joined.from.columns.iter().map(|column| self.stored_column(column.id)).collect();
         let mut destination = self.destination_table(joined, &columns)?;
         let target = &mut destination.target;
@@ -175,7 +167,7 @@ impl Binder<'_> {
             let parts: Vec<&str> = column.iter().map(String::as_str).collect();
             match joined.from.find(&parts, Clause::FieldList.name())? {
                 Some(id) => Ok((id, parts[parts.len() - 1].to_string())),
-                None => Err(self.no_such_column(&parts, &joined.from, ColumnUse::Insert, Clause::FieldList.name())),
+                None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
             }
         };
         columns.iter().map(find).collect()
@@ -343,9 +335,8 @@ impl Binder<'_> {
         for assignment in &insert.on_duplicate {
             let parts: Vec<&str> = assignment.column.iter().map(String::as_str).collect();
             let Some(id) = old.from.find(&parts, Clause::FieldList.name())? else {
-                return Err(self.no_such_column(&parts, &old.from, ColumnUse::Update, Clause::FieldList.name()));
+                return Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name()));
             };
-            self.use_column(id, ColumnUse::Update);
             let stored = self.stored_column(id);
             let Some(column) = old.target.columns.iter().position(|c| *c == stored) else {
                 return Err(not_updatable_column(&assignment.column));

@@ -202,9 +202,7 @@ impl Binder<'_> {
             Search::Query(rel) => self.resolve_hints(rel),
             Search::Table(_) => self.resolve_hints(&mut Rel::dual()),
         };
-        let denied = self.column_rights.take_error();
         Surroundings {
-            denied,
             columns: self.columns,
             tables: self.tables,
             warnings: self.warnings.into_iter().chain(self.notes).collect(),
