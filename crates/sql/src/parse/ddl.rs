@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     CheckSpec, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, DropIndex, IndexColumn,
-    IndexKind, IndexSpec, ProgramKind, ScalarExpr, Statement, TableOptions, ViewSecurity,
+    IndexKind, IndexSpec, ScalarExpr, Statement, TableOptions, ViewSecurity,
 };
 use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -451,25 +451,10 @@ pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Deallocate { name: c.identifier()? })
         }
-        "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" => drop_program(c),
-        "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL" | "RESOURCE" | "UNDO" => {
-            Err(SqlError::unsupported(format!("DROP {what}")))
-        }
+        "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL"
+        | "RESOURCE" | "UNDO" => Err(SqlError::unsupported(format!("DROP {what}"))),
         _ => Err(c.error()),
     }
-}
-
-fn drop_program(c: &mut Cursor) -> Result<Statement> {
-    let kinds = [
-        ("PROCEDURE", ProgramKind::Procedure),
-        ("FUNCTION", ProgramKind::Function),
-        ("TRIGGER", ProgramKind::Trigger),
-        ("EVENT", ProgramKind::Event),
-    ];
-    let kind = kinds.into_iter().find(|(word, _)| c.accept(word));
-    let (_, kind) = kind.ok_or_else(|| c.error())?;
-    let if_exists = c.accept("IF EXISTS");
-    Ok(Statement::DropProgram { kind, name: c.table_name()?, if_exists })
 }
 
 pub(super) fn alter(c: &mut Cursor) -> Result<Statement> {

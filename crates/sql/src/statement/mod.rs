@@ -78,11 +78,6 @@ pub enum Statement {
     TruncateTable(TableName),
     RenameTable(Vec<(TableName, TableName)>),
     CreateView(CreateView),
-    DropProgram {
-        kind: ProgramKind,
-        name: TableName,
-        if_exists: bool,
-    },
     DropView {
         names: Vec<TableName>,
         if_exists: bool,
