@@ -25,13 +25,11 @@ macro_rules! constants {
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct CostModel {
             $($(#[doc = $doc])+ pub $name: f64,)+
-            /// Bytes that a sort, a hash table or groups may take before they go to a file. No constant of a machine.
-            pub memory_bytes: f64,
         }
 
         impl Default for CostModel {
             fn default() -> CostModel {
-                CostModel { $($name: $default,)+ memory_bytes: f64::INFINITY }
+                CostModel { $($name: $default,)+ }
             }
         }
 
@@ -75,11 +73,11 @@ constants! {
     single_lookup_ns = 1_500.0, "not measured";
     /// Collecting one outer row and its key in a join buffer, and sorting it.
     join_buffer_row_ns = 60.0, "not measured";
-    /// Reading one page of 16 KiB from the device in a long run of neighbours.
+    /// Reading one page from the device in a long run of neighbours.
     sequential_read_ms = 0.012, "the order of an SSD behind a virtual machine's disk";
-    /// Reading one page of 16 KiB from the device among many reads under way.
+    /// Reading one page from the device among many reads under way.
     queued_read_ms = 0.03, "the order of an SSD behind a virtual machine's disk";
-    /// Reading one page of 16 KiB from the device and waiting for it alone.
+    /// Reading one page from the device and waiting for it alone.
     single_read_ms = 0.12, "the order of an SSD behind a virtual machine's disk";
     /// Opening one key range: a descent of the tree.
     range_ms = 0.003, "not measured";
@@ -103,17 +101,7 @@ constants! {
     stream_row_ns = 4.0, "not measured";
     /// Comparing two rows while sorting.
     compare_ns = 12.0, "not measured";
-    /// Moving one value of a row into its place among sorted ones.
-    move_value_ns = 0.6, "not measured: as reading it in a scan";
-    /// Writing one value of a row that does not fit into memory to a file, and reading it from there.
-    spill_value_ns = 12.0, "not measured: sixteen bytes there and back at 2.7 GB/s each";
 }
-
-/// Bytes of a page that the constants of reads are about.
-const PAGE_BYTES: f64 = 16_384.0;
-
-/// Bytes of a value of a row in memory, about.
-const VALUE_BYTES: f64 = 16.0;
 
 impl CostModel {
     /// Between `small` and `large` as a hash table outgrows the caches.
@@ -122,27 +110,16 @@ impl CostModel {
         small + (large - small) * growth
     }
 
-    /// The model for pages of so many bytes: what a read takes beside the transfer of the page stays as it is.
-    pub fn for_pages_of(mut self, bytes: usize) -> CostModel {
-        let transfer_ms = self.sequential_read_ms;
-        let more_ms = transfer_ms * (bytes as f64 / PAGE_BYTES - 1.0);
-        for read_ms in [&mut self.sequential_read_ms, &mut self.queued_read_ms, &mut self.single_read_ms] {
-            *read_ms += more_ms.max(-0.9 * *read_ms);
-        }
-        self
-    }
-
-    /// Reading `rows` rows of `values` columns in key order of the clustered index, and checking predicates of this
-    /// [weight](predicates_weight) on each.
-    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: f64) -> f64 {
-        rows * (self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates) * NS
+    /// Reading `rows` rows of `values` columns in key order of the clustered index, and checking `predicates` on each.
+    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: usize) -> f64 {
+        rows * (self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates as f64) * NS
     }
 
     /// Cost of reading so many entries of a secondary index.
-    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: f64) -> f64 {
+    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: usize) -> f64 {
         rows * (self.scan_row_ns
             + self.secondary_value_factor * self.scan_value_ns * values as f64
-            + self.predicate_ns * predicates)
+            + self.predicate_ns * predicates as f64)
             * NS
     }
 
@@ -193,27 +170,18 @@ impl CostModel {
     }
 
     /// The side of a hash join that is better built, and what the join costs then, without its inputs.
-    pub fn hash_join(&self, left: JoinInput, right: JoinInput, output_rows: f64) -> (Side, f64) {
-        let build_left = self.build_and_probe(left, right, output_rows);
-        let build_right = self.build_and_probe(right, left, output_rows);
+    pub fn hash_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> (Side, f64) {
+        let build_left = self.build_and_probe(left_rows, right_rows, output_rows);
+        let build_right = self.build_and_probe(right_rows, left_rows, output_rows);
         if build_left < build_right { (Side::Left, build_left) } else { (Side::Right, build_right) }
     }
 
-    /// Building a hash table of one input and looking the rows of the other up in it. If the table does not fit into
-    /// memory, both go to files.
-    fn build_and_probe(&self, build: JoinInput, probe: JoinInput, output_rows: f64) -> f64 {
-        let both = self.spill_value_ns * (build.values() + probe.values());
-        let spilled_ns = if self.fits(build.values()) { 0.0 } else { both };
-        (build.rows * self.by_size(self.build_cached_ns, self.build_ns, build.rows)
-            + probe.rows * self.by_size(self.probe_cached_ns, self.probe_ns, build.rows)
-            + output_rows * self.join_output_ns
-            + spilled_ns)
+    /// Building a hash table of one input and looking the rows of the other up in it.
+    fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> f64 {
+        (build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows)
+            + probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows)
+            + output_rows * self.join_output_ns)
             * NS
-    }
-
-    /// Returns true if so many values of rows fit into the memory that an operator may take.
-    fn fits(&self, values: f64) -> bool {
-        values * VALUE_BYTES <= self.memory_bytes
     }
 
     /// Joining two inputs in key order, without them. One thread does it.
@@ -226,23 +194,20 @@ impl CostModel {
         (left_rows * right_rows.max(1.0) * self.predicate_ns * 2.0 + output_rows * self.join_output_ns) * NS
     }
 
-    /// Checking predicates of this [weight](predicates_weight) above a scan.
-    pub fn filter(&self, rows: f64, predicates: f64) -> f64 {
-        rows * predicates * self.predicate_ns * 2.0 * NS
+    /// Checking predicates above a scan.
+    pub fn filter(&self, rows: f64, predicates: usize) -> f64 {
+        rows * predicates as f64 * self.predicate_ns * 2.0 * NS
     }
 
-    /// Computing columns of this [weight](predicates_weight).
-    pub fn project(&self, rows: f64, exprs: f64) -> f64 {
-        rows * exprs * self.predicate_ns * 2.0 * NS
+    /// Computing columns.
+    pub fn project(&self, rows: f64, exprs: usize) -> f64 {
+        rows * exprs as f64 * self.predicate_ns * 2.0 * NS
     }
 
-    /// A hash aggregate of `groups` groups, without its input. Groups that do not fit into memory go to files.
+    /// A hash aggregate of `groups` groups, without its input.
     pub fn hash_aggregate(&self, rows: f64, groups: f64, aggregates: usize) -> f64 {
-        let values = groups * (1 + aggregates) as f64;
-        let spilled_ns = if self.fits(values) { 0.0 } else { values * self.spill_value_ns };
-        let row_ns =
-            self.by_size(self.build_cached_ns, self.build_ns, groups) * 0.5 + self.aggregate_ns * aggregates as f64;
-        (rows * row_ns + spilled_ns) * NS
+        rows * (self.by_size(self.build_cached_ns, self.build_ns, groups) * 0.5 + self.aggregate_ns * aggregates as f64)
+            * NS
     }
 
     /// Aggregating rows that come ordered by their group.
@@ -260,14 +225,10 @@ impl CostModel {
         rows * self.stream_row_ns * NS
     }
 
-    /// Sorting rows of so many columns; `fetch`: only that many first rows are kept. Rows that do not fit into memory go
-    /// to files.
-    pub fn sort(&self, rows: f64, fetch: Option<u64>, columns: usize) -> f64 {
-        let kept = fetch.map_or(rows, |n| rows.min(n as f64));
-        let steps = kept.max(2.0).log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 };
-        let values = kept * columns as f64;
-        let spilled_ns = if self.fits(values) { 0.0 } else { values * self.spill_value_ns };
-        (rows * steps * self.compare_ns + values * self.move_value_ns + spilled_ns) * NS
+    /// Sorting; `fetch`: only that many first rows are kept.
+    pub fn sort(&self, rows: f64, fetch: Option<u64>) -> f64 {
+        let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);
+        rows * kept.log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 } * self.compare_ns * NS
     }
 
     /// Reading those of `pages` that are not in memory. The first one is waited for alone, whatever comes behind it; so
@@ -307,38 +268,17 @@ impl Tree {
     }
 }
 
-/// An input of a hash join.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct JoinInput {
-    pub rows: f64,
-    pub columns: usize,
-}
-
-impl JoinInput {
-    fn values(self) -> f64 {
-        self.rows * self.columns as f64
-    }
-}
-
 /// How dear checking a predicate on one row is, relative to comparing two numbers. Texts are compared under their
-/// collation, patterns are searched for. However many values a list has, one search finds one of them.
+/// collation, patterns are searched for.
 pub fn predicate_weight(predicate: &Expr) -> f64 {
     let own = match predicate {
         Expr::Like { .. } => 12.0,
         Expr::Literal { ty: SqlType::Text { .. }, .. } => 2.0,
         Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Logic { .. } => 0.0,
         Expr::Call { .. } => 5.0,
-        Expr::InList { arg, list, .. } => {
-            return 2.0 + predicate_weight(arg) + list.first().map_or(0.0, predicate_weight);
-        }
         _ => 1.0,
     };
     own + predicate.children().into_iter().map(predicate_weight).sum::<f64>()
-}
-
-/// The weight of several predicates or expressions, each of which takes as long as one comparison at least.
-pub fn predicates_weight<'a>(predicates: impl IntoIterator<Item = &'a Expr>) -> f64 {
-    predicates.into_iter().map(|predicate| predicate_weight(predicate).max(1.0)).sum()
 }
 
 #[cfg(test)]
@@ -359,8 +299,8 @@ mod tests {
         let table = 6e6;
         let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0 };
         let fetch = |rows: f64| CostModel::default().fetches(&tree, rows);
-        assert!(fetch(table * 0.05) > CostModel::default().clustered_scan(table, 4, 2.0));
-        assert!(fetch(table * 0.0005) < CostModel::default().clustered_scan(table, 4, 2.0));
+        assert!(fetch(table * 0.05) > CostModel::default().clustered_scan(table, 4, 2));
+        assert!(fetch(table * 0.0005) < CostModel::default().clustered_scan(table, 4, 2));
     }
 
     #[test]
@@ -377,51 +317,6 @@ mod tests {
         };
         let half = 4e4 * std::f64::consts::LN_2;
         assert!(reads(half) < 0.8 * reads(1e3) / 1e3 * 2e4, "{} {}", reads(half), reads(1e3));
-    }
-
-    #[test]
-    fn larger_pages_take_longer_to_transfer() {
-        let (model, default) = (CostModel::default().for_pages_of(64 << 10), CostModel::default());
-        assert_eq!(CostModel::default().for_pages_of(16 << 10), default);
-        assert_eq!(model.sequential_read_ms, 4.0 * default.sequential_read_ms);
-        assert_eq!(model.single_read_ms, default.single_read_ms + 3.0 * default.sequential_read_ms);
-        let small = CostModel::default().for_pages_of(4 << 10);
-        assert!(small.sequential_read_ms < 0.3 * default.sequential_read_ms && small.sequential_read_ms > 0.0);
-        assert!(small.single_read_ms > 0.9 * default.single_read_ms && small.single_read_ms < default.single_read_ms);
-    }
-
-    #[test]
-    fn rows_that_do_not_fit_into_memory_go_to_files() {
-        let small = CostModel { memory_bytes: 1e6, ..CostModel::default() };
-        let default = CostModel::default();
-        // 1,000 rows of ten columns fit, 100,000 do not; of one column they would.
-        assert_eq!(small.sort(1e3, None, 10), default.sort(1e3, None, 10));
-        assert!(small.sort(1e5, None, 10) > default.sort(1e5, None, 10));
-        assert_eq!(small.sort(5e4, None, 1), default.sort(5e4, None, 1));
-        assert_eq!(small.sort(1e6, Some(10), 10), default.sort(1e6, Some(10), 10));
-        assert!(small.hash_aggregate(1e6, 1e6, 2) > default.hash_aggregate(1e6, 1e6, 2));
-        assert_eq!(small.hash_aggregate(1e6, 100.0, 2), default.hash_aggregate(1e6, 100.0, 2));
-        // The side that fits is built, though it has more rows.
-        let (narrow, wide) = (JoinInput { rows: 6e4, columns: 1 }, JoinInput { rows: 5e4, columns: 20 });
-        assert_eq!(default.hash_join(narrow, wide, 1.0).0, Side::Right);
-        assert_eq!(small.hash_join(narrow, wide, 1.0).0, Side::Left);
-    }
-
-    #[test]
-    fn wide_rows_take_longer_to_sort() {
-        let model = CostModel::default();
-        assert!(model.sort(1e6, None, 50) > 1.1 * model.sort(1e6, None, 1));
-    }
-
-    #[test]
-    fn patterns_and_texts_are_dearer_than_numbers() {
-        let column = || Box::new(Expr::Column(muster_algebra::ColId(0)));
-        let number = Expr::Literal { value: muster_types::Value::Int(1), ty: SqlType::BIGINT };
-        let list = |n: usize| Expr::InList { arg: column(), list: vec![number.clone(); n], negated: false };
-        assert_eq!(predicate_weight(&list(2)), predicate_weight(&list(1000)));
-        assert_eq!(predicates_weight(&[*column(), number.clone()]), 2.0);
-        let equal = Expr::IsNull { arg: column(), negated: false };
-        assert_eq!(predicates_weight([&equal]), 1.0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     rows::guard,
     rows::project,
 };
-use crate::{ColumnInfo, DatabaseOptions, ResultSet, catalog::column_key, processes::RunningPlan, rows, variables};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, DefaultValue, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
@@ -131,10 +131,7 @@ fn optimize_without(
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
     options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
-    let DatabaseOptions { serial_ms_max, page_size, memory_limit_bytes, .. } = context.database.options();
-    options.serial_ms_max = *serial_ms_max;
-    options.cost = options.cost.for_pages_of(*page_size);
-    options.cost.memory_bytes = *memory_limit_bytes as f64;
+    options.serial_ms_max = context.database.options().serial_ms_max;
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
     options.trace = context.trace.get().cloned().unwrap_or_default();

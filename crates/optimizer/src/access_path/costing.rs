@@ -1,7 +1,6 @@
 //! What a way to read a table costs.
 
 use super::{Path, Request, not_implied, split_conditions};
-use crate::cost::predicates_weight;
 use crate::estimate::{Estimator, table_rows};
 use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
@@ -83,7 +82,7 @@ impl PathBuilder<'_> {
     ) -> f64 {
         let table = self.request.table;
         let conjuncts = self.request.conjuncts;
-        let checked = predicates_weight(to_be_checked(conjuncts, ranges));
+        let checked = ranges.map_or(conjuncts.len(), |r| r.implied.iter().filter(|implied| !**implied).count());
         let tree = tree_of(self.statistics, table, index);
         let mut cost_ms = self.options.cost.sequential_reads(&tree, rows_read);
         cost_ms += if index == 0 {
@@ -113,10 +112,9 @@ impl PathBuilder<'_> {
         let conjuncts = self.request.conjuncts;
         let checked = to_be_checked(conjuncts, path.ranges.as_deref());
         let entries = path.rows_read.max(1.0);
-        let weight = predicates_weight(checked.iter().copied());
         let entries_ms = match path.index {
-            0 => cost.clustered_scan(entries, self.columns.len(), weight),
-            _ => cost.secondary_scan(entries, self.columns.len(), weight),
+            0 => cost.clustered_scan(entries, self.columns.len(), checked.len()),
+            _ => cost.secondary_scan(entries, self.columns.len(), checked.len()),
         };
         let mut prices = ScanBudget {
             cost_ms: 0.0,

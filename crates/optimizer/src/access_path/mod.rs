@@ -194,10 +194,9 @@ pub fn entries(
     let read: Vec<(ColId, usize)> =
         columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
     let tree = tree_of(statistics, table, index);
-    let weight = cost::predicates_weight(&conditions);
     let scan_ms = match index {
-        0 => options.cost.clustered_scan(rows_read, read.len(), weight),
-        _ => options.cost.secondary_scan(rows_read, read.len(), weight),
+        0 => options.cost.clustered_scan(rows_read, read.len(), conditions.len()),
+        _ => options.cost.secondary_scan(rows_read, read.len(), conditions.len()),
     };
     let cost_ms = options.cost.sequential_reads(&tree, rows_read) + scan_ms + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };
@@ -256,7 +255,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
         }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost_ms * costing::ONE_STREAM,
-        (None, limit) => path.cost_ms + options.cost.sort(rows.min(total), limit, request.columns.len()),
+        (None, limit) => path.cost_ms + options.cost.sort(rows.min(total), limit),
     }
 }
 

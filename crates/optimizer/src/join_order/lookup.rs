@@ -4,7 +4,7 @@ use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
-use crate::cost::{Tree, predicates_weight};
+use crate::cost::Tree;
 use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
@@ -250,7 +250,7 @@ impl<'a> Lookups<'a> {
             true => self.options.cost.lookups(tree, lookups, entries),
             false => self.options.cost.single_lookups(tree, left_rows, entries),
         };
-        cost_ms += self.options.cost.filter(entries, predicates_weight(base.predicates));
+        cost_ms += self.options.cost.filter(entries, base.predicates.len());
         if !covering {
             let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
             let joined = entry_condition(base.table, *index, base.columns, further, &self.unit_options[unit]);

@@ -7,7 +7,6 @@ use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
 use super::partners;
 use super::reduction::Reduced;
-use crate::cost::JoinInput;
 use crate::estimate::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
@@ -59,8 +58,6 @@ pub struct Model<'a> {
     rows: RefCell<HashMap<Units, f64>>,
     orders: &'a Orders,
     lookups: Lookups<'a>,
-    /// For each unit, the number of columns that it delivers.
-    columns: Vec<usize>,
     /// For each unit, the joins that switches and hints allow.
     allowed: Vec<Allowed>,
     /// True if joins of several units with several others may be made by hash.
@@ -157,7 +154,6 @@ impl<'a> Model<'a> {
             rows,
             orders,
             lookups,
-            columns: plans.iter().map(|plan| plan.output.len()).collect(),
             allowed,
             hash_joins,
         }
@@ -177,20 +173,13 @@ impl<'a> Model<'a> {
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
         if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
-            let (left, right) = (self.input(left, left_rows), self.input(right, right_rows));
-            let (build, cost_ms) = self.lookups.options.cost.hash_join(left, right, output);
+            let (build, cost_ms) = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
             return (Method::Hash { build }, cost_ms);
         }
         // The larger input outside, unless the order is given.
         let swap = dependent.is_none() && self.graph.order.is_empty() && left_rows < right_rows;
         let (outer, inner) = if swap { (right_rows, left_rows) } else { (left_rows, right_rows) };
         (Method::NestedLoop { swap }, self.lookups.options.cost.nested_loop_join(outer, inner, output))
-    }
-
-    /// Joined units as an input of a hash join.
-    fn input(&self, units: Units, rows: f64) -> JoinInput {
-        let columns = (0..self.columns.len()).filter(|unit| units & 1 << unit != 0).map(|unit| self.columns[unit]);
-        JoinInput { rows, columns: columns.sum() }
     }
 
     /// Returns true if switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.

@@ -9,7 +9,7 @@
 
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
-use crate::cost::{CostModel, JoinInput};
+use crate::cost::CostModel;
 use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
 use crate::options::Options;
@@ -124,8 +124,7 @@ impl Planner<'_> {
             let (left, right) = (all.plan.estimate, next.plan.estimate);
             // Conditions on different columns are taken to be independent.
             let rows = left.rows * (right.rows / total).min(1.0);
-            let input = |rows: f64, keys: &Keys| JoinInput { rows, columns: keys.ids.len() };
-            let (build, own) = self.options.cost.hash_join(input(left.rows, &all), input(right.rows, &next), rows);
+            let (build, own) = self.options.cost.hash_join(left.rows, right.rows, rows);
             let saved = self.options.cost.fetches(&clustered, left.rows) - self.options.cost.fetches(&clustered, rows);
             let column = leading(&next);
             if columns.contains(&column) || saved <= right.cost_ms + own {
@@ -277,7 +276,7 @@ pub(super) fn is_better(
     }
     let with_sort = |p: &Plan| {
         let sorts = !order.is_empty() && p.order.is_empty();
-        p.estimate.cost_ms + if sorts { cost.sort(p.estimate.rows, limit, p.output.len()) } else { 0.0 }
+        p.estimate.cost_ms + if sorts { cost.sort(p.estimate.rows, limit) } else { 0.0 }
     };
     with_sort(merge) < with_sort(scan)
 }

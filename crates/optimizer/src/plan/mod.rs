@@ -20,7 +20,6 @@ mod sharing;
 mod window;
 
 use crate::access_path::{self, Chosen, Request};
-use crate::cost::predicates_weight;
 use crate::estimate::Estimator;
 use crate::join_order;
 use crate::options::Options;
@@ -275,7 +274,7 @@ impl<'a> Planner<'a> {
         let estimate = Estimate {
             rows: input.estimate.rows * share,
             cost_ms: input.estimate.cost_ms
-                + self.options.cost.filter(input.estimate.rows, predicates_weight(&predicates))
+                + self.options.cost.filter(input.estimate.rows, predicates.len())
                 + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<f64>(),
         };
         let output = self.narrow(input.output.clone(), required);
@@ -300,9 +299,9 @@ impl<'a> Planner<'a> {
             return Ok(input);
         }
         let rows = input.estimate.rows;
-        let computed = exprs.iter().map(|(_, e)| e).filter(|e| !matches!(e, Expr::Column(_)));
+        let computed = exprs.iter().filter(|(_, e)| !matches!(e, Expr::Column(_))).count();
         let cost_ms = input.estimate.cost_ms
-            + self.options.cost.project(rows, predicates_weight(computed))
+            + self.options.cost.project(rows, computed)
             + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<f64>();
         let passed: ColSet =
             exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();
