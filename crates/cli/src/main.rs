@@ -4,6 +4,7 @@
 //!   demo    generate, load, query, serve      demo.rs
 //!   serve   the MySQL server                  serve.rs
 //!   sql     the shell, embedded or remote     shell/
+//!   dump    databases as a file of statements   dump/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
 //!   lab     experiments                       lab.rs, regret.rs, tpcc.rs, settings.rs
@@ -15,6 +16,7 @@ mod database_arguments;
 mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
+mod dump;
 mod files;
 mod functions;
 mod generate;
@@ -59,6 +61,8 @@ enum Command {
     Serve(serve::Arguments),
     /// The SQL shell, on a data directory or on a server
     Sql(shell::Arguments),
+    /// Write databases as a file of statements, as they are at one moment
+    Dump(dump::Arguments),
     /// The plan of a statement, as a tree or as a picture (SVG)
     Explain(shell::plan::Arguments),
     /// Load files into a table, or generated data (dbt3, ssb, sysbench) into a database
@@ -94,6 +98,7 @@ fn main() -> std::process::ExitCode {
         Command::Demo(a) => demo::run(&runtime, a),
         Command::Serve(a) => runtime.block_on(serve::run(a)),
         Command::Sql(a) => shell::run(&runtime, a),
+        Command::Dump(a) => dump::run(&runtime, &a),
         Command::Explain(a) => shell::plan::run(&runtime, a),
         Command::Load(a) => runtime.block_on(load::run(a)),
         Command::Generate(a) => generate::run(a),

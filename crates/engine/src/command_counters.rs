@@ -1,10 +1,10 @@
 //! Counters of statements by kind, of a session and of the server.
 
-use muster_sql::{Handler, InsertSource, Statement};
+use muster_sql::{Handler, InsertSource, ProgramKind, Statement};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 57] = [
+const COMMANDS: [&str; 61] = [
     "alter_db",
     "alter_table",
     "alter_user",
@@ -24,8 +24,12 @@ const COMMANDS: [&str; 57] = [
     "delete_multi",
     "do",
     "drop_db",
+    "drop_event",
+    "drop_function",
     "drop_index",
+    "drop_procedure",
     "drop_table",
+    "drop_trigger",
     "drop_user",
     "drop_view",
     "execute_sql",
@@ -140,6 +144,12 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::RenameTable(_) => "rename_table",
         // MySQL counts an ALTER VIEW as a view that is made.
         Statement::CreateView(_) => "create_view",
+        Statement::DropProgram { kind, .. } => match kind {
+            ProgramKind::Procedure => "drop_procedure",
+            ProgramKind::Function => "drop_function",
+            ProgramKind::Trigger => "drop_trigger",
+            ProgramKind::Event => "drop_event",
+        },
         Statement::DropView { .. } => "drop_view",
         Statement::AnalyzeTable(_) | Statement::ExportStatistics { .. } | Statement::ImportStatistics { .. } => {
             "analyze"

@@ -264,6 +264,7 @@ files! {
     sql_mode_text
     sql_mode_values
     stored_groups
+    stored_programs
     subqueries
     switches
     table_statement

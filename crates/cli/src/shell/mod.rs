@@ -2,15 +2,17 @@
 //!
 //! ```text
 //!   line by line from a terminal   interactive.rs
+//!   statements of a file or pipe   script.rs
 //!   where statements run           backend.rs
 //!   how answers look               output.rs
 //!   plans as pictures              plan.rs
 //! ```
 
-mod backend;
+pub mod backend;
 mod interactive;
-mod output;
+pub mod output;
 pub mod plan;
+mod script;
 
 use crate::{
     open::{self, OpenArguments},
@@ -20,12 +22,16 @@ use anyhow::{Context, bail};
 use backend::{Address, Backend};
 use muster_engine::Database;
 use output::Format;
+use script::Script;
 use std::{
-    io::{IsTerminal, Read},
+    io::{BufRead, BufReader, IsTerminal},
     path::PathBuf,
     sync::Arc,
 };
 use tokio::runtime::Runtime;
+
+/// Bytes of a script that are read at once.
+const READ_BYTES: usize = 1 << 20;
 
 /// Where statements run.
 #[derive(clap::Args)]
@@ -62,11 +68,14 @@ pub struct Arguments {
     /// How results are shown; a table on a terminal, else CSV
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Go on behind a statement that fails, and pass stored programs and triggers of a dump by
+    #[arg(long, short)]
+    force: bool,
 }
 
 impl Place {
     /// Opens the data directory or connects to the server.
-    fn backend(&self, runtime: &Runtime) -> anyhow::Result<Backend> {
+    pub fn backend(&self, runtime: &Runtime) -> anyhow::Result<Backend> {
         let server = match (&self.host, &self.socket) {
             (Some(host), _) => Some(Address::Tcp { host, port: self.port }),
             (None, Some(path)) => Some(Address::Socket(path)),
@@ -93,14 +102,13 @@ pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if let Some(text) = &arguments.execute {
         let default = if std::io::stdout().is_terminal() { Format::Table } else { Format::Csv };
-        return batch(runtime, backend, text, arguments.format.unwrap_or(default));
+        return run_script(runtime, backend, text.as_bytes(), arguments.format.unwrap_or(default), arguments.force);
     }
     if terminal {
         return interactive::run(runtime, backend, arguments.format.unwrap_or(Format::Table));
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text)?;
-    batch(runtime, backend, &text, arguments.format.unwrap_or(Format::Csv))
+    let input = BufReader::with_capacity(READ_BYTES, std::io::stdin());
+    run_script(runtime, backend, input, arguments.format.unwrap_or(Format::Csv), arguments.force)
 }
 
 /// The shell on a database that is open already.
@@ -110,17 +118,41 @@ pub fn embedded(runtime: &Runtime, database: &Arc<Database>, schema: Option<Stri
     interactive::run(runtime, backend, Format::Table)
 }
 
-/// Runs statements one after another; the first error ends it.
-fn batch(runtime: &Runtime, mut backend: Backend, text: &str, format: Format) -> anyhow::Result<()> {
-    for statement in backend.split(text)? {
-        let (sql, vertical) = interactive::without_terminator(&statement);
-        let answers = runtime.block_on(backend.run(sql))?;
-        let format = if vertical { Format::Vertical } else { format };
+/// Runs statements one after another; the first error ends it, told with its line.
+///
+/// `force`: errors are told and passed by. Stored programs, which Muster does not run, count as warnings only.
+pub fn run_script(
+    runtime: &Runtime,
+    mut backend: Backend,
+    input: impl BufRead,
+    format: Format,
+    force: bool,
+) -> anyhow::Result<()> {
+    let mut script = Script::new(input);
+    let mut failed = 0_u64;
+    while let Some(statement) = script.next()? {
+        let answers = match runtime.block_on(backend.run(&statement.text)) {
+            Ok(answers) => answers,
+            Err(e) if !force => return Err(e.context(format!("line {}", statement.line))),
+            Err(e) if script::is_stored_program(&statement.text) => {
+                eprintln!("muster: warning: line {}: passed by: {e:#}", statement.line);
+                continue;
+            }
+            Err(e) => {
+                eprintln!("muster: line {}: {e:#}", statement.line);
+                failed += 1;
+                continue;
+            }
+        };
+        let format = if statement.vertical { Format::Vertical } else { format };
         for answer in &answers {
             print(output::render(answer, format))?;
         }
     }
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        _ => bail!("{failed} statement(s) failed"),
+    }
 }
 
 fn password(arguments: &Place) -> anyhow::Result<Option<String>> {

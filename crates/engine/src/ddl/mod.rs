@@ -12,6 +12,7 @@
 //!   analyze        ANALYZE TABLE                              analyze.rs
 //!   checks         CHECK TABLE                                checks.rs
 //!   maintenance    REPAIR and CHECKSUM TABLE                  maintenance.rs
+//!   programs       DROP PROCEDURE, FUNCTION, TRIGGER, EVENT   programs.rs
 //!   views          CREATE, ALTER and DROP VIEW                views.rs
 //!   users          CREATE USER .. REVOKE                      users.rs
 //!   show_create    definitions back as text                   show_create.rs
@@ -30,6 +31,7 @@ pub mod foreign_keys;
 mod functional;
 pub mod keys;
 pub mod maintenance;
+mod programs;
 pub mod show_create;
 mod tables;
 mod users;
@@ -41,6 +43,7 @@ pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use maintenance::{checksum_tables, repair_tables};
+pub use programs::drop_program;
 pub use tables::{drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};

@@ -82,6 +82,7 @@ impl SessionState {
             TruncateTable(name) => done(ddl::truncate_table(context, name)),
             RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
             CreateView(statement) => done(ddl::create_view(context, statement)),
+            DropProgram { kind, name, if_exists } => done(ddl::drop_program(context, *kind, name, *if_exists)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
             AnalyzeTable(_) | CheckTable(_) | OptimizeTable(_) | RepairTable(_) | ChecksumTable { .. } => {
                 done(maintain(context, statement))
@@ -104,7 +105,6 @@ impl SessionState {
             ReleaseSavepoint(name) => done(self.release_savepoint(name)),
             LockTables(tables) => done(self.lock_tables(context, tables)),
             UnlockTables => done(self.unlock_tables(context)),
-
             Prepare { name, source } => done(self.prepare_named(name, source)),
             ExecutePrepared { name, variables } => self.execute_named(context, name, variables),
             Deallocate { name } => done(self.deallocate(name)),

@@ -39,7 +39,7 @@ fn effect(statement: &Statement) -> Effect {
         CreateTable(_) | CreateTableSelect(_) | CreateIndex(_) | DropIndex(_) | AlterTable(_) | DropTable { .. } => {
             Effect::Defines
         }
-        TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
+        TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } | DropProgram { .. } => Effect::Defines,
         CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
         Grant(_) | Revoke(_) => Effect::Defines,
         AnalyzeTable(_) | CheckTable(_) | RepairTable(_) | LockTables(_) | Flush(_) => Effect::Commits,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     CheckSpec, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, DropIndex, IndexColumn,
-    IndexKind, IndexSpec, ScalarExpr, Statement, TableOptions, ViewSecurity,
+    IndexKind, IndexSpec, ProgramKind, ScalarExpr, Statement, TableOptions, ViewSecurity,
 };
 use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -67,6 +67,18 @@ fn view_attributes(c: &mut Cursor) -> Result<(ViewSecurity, ViewAlgorithm)> {
     }
 }
 
+/// Errors for what is to be encrypted, which is not supported, and for what is neither `Y` nor `N`: 1525.
+fn refuse_encryption(value: &str) -> Result<()> {
+    match value.to_ascii_uppercase().as_str() {
+        "N" => Ok(()),
+        "Y" => Err(SqlError::unsupported("DATABASE .. ENCRYPTION='Y'")),
+        _ => {
+            let message = format!("Incorrect argument (should be Y or N) value: '{value}'");
+            Err(SqlError::new(ErrorCode::WrongValue, message))
+        }
+    }
+}
+
 fn database(c: &mut Cursor, create: bool) -> Result<CreateDatabase> {
     let if_not_exists = create && c.accept("IF NOT EXISTS");
     let is_option = ["DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "READ", "ENCRYPTION"].iter().any(|w| c.at(w));
@@ -80,8 +92,11 @@ fn database(c: &mut Cursor, create: bool) -> Result<CreateDatabase> {
         } else if c.accept("COLLATE") {
             c.accept_token(&Token::Eq);
             collation = Some(c.name_or_string()?);
-        } else if c.at("ENCRYPTION") || c.at("READ") {
-            return Err(SqlError::unsupported(format!("DATABASE .. {}", c.word(0))));
+        } else if c.accept("ENCRYPTION") {
+            c.accept_token(&Token::Eq);
+            refuse_encryption(&c.string()?)?;
+        } else if c.at("READ") {
+            return Err(SqlError::unsupported("DATABASE .. READ"));
         } else {
             return Err(c.error());
         }
@@ -451,10 +466,25 @@ pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {
             c.advance();
             Ok(Statement::Deallocate { name: c.identifier()? })
         }
-        "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL"
-        | "RESOURCE" | "UNDO" => Err(SqlError::unsupported(format!("DROP {what}"))),
+        "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" => drop_program(c),
+        "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL" | "RESOURCE" | "UNDO" => {
+            Err(SqlError::unsupported(format!("DROP {what}")))
+        }
         _ => Err(c.error()),
     }
+}
+
+fn drop_program(c: &mut Cursor) -> Result<Statement> {
+    let kinds = [
+        ("PROCEDURE", ProgramKind::Procedure),
+        ("FUNCTION", ProgramKind::Function),
+        ("TRIGGER", ProgramKind::Trigger),
+        ("EVENT", ProgramKind::Event),
+    ];
+    let kind = kinds.into_iter().find(|(word, _)| c.accept(word));
+    let (_, kind) = kind.ok_or_else(|| c.error())?;
+    let if_exists = c.accept("IF EXISTS");
+    Ok(Statement::DropProgram { kind, name: c.table_name()?, if_exists })
 }
 
 pub(super) fn alter(c: &mut Cursor) -> Result<Statement> {

@@ -99,8 +99,8 @@ fn create(c: &mut Cursor) -> Result<Show> {
         "TABLE" => Show::CreateTable(c.table_name()?),
         "VIEW" => Show::CreateView(c.table_name()?),
         "DATABASE" | "SCHEMA" => {
-            c.accept("IF NOT EXISTS");
-            Show::CreateDatabase(c.identifier()?)
+            let if_not_exists = c.accept("IF NOT EXISTS");
+            Show::CreateDatabase { name: c.identifier()?, if_not_exists }
         }
         "USER" => Show::CreateUser(account::user_name(c)?),
         "EVENT" | "FUNCTION" | "PROCEDURE" | "TRIGGER" => {

@@ -307,3 +307,12 @@ impl ColumnSpec {
         }
     }
 }
+
+/// What is stored to be run by the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    Procedure,
+    Function,
+    Trigger,
+    Event,
+}

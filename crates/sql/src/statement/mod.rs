@@ -78,6 +78,11 @@ pub enum Statement {
     TruncateTable(TableName),
     RenameTable(Vec<(TableName, TableName)>),
     CreateView(CreateView),
+    DropProgram {
+        kind: ProgramKind,
+        name: TableName,
+        if_exists: bool,
+    },
     DropView {
         names: Vec<TableName>,
         if_exists: bool,

@@ -55,7 +55,10 @@ pub enum Show {
         full: bool,
     },
     CreateTable(TableName),
-    CreateDatabase(String),
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+    },
     CreateView(TableName),
     CreateUser(UserName),
     Engines,

@@ -182,6 +182,8 @@ codes! {
     DataOutOfRange = 1690, "22003";
     WrongParamCountToNativeFct = 1582, "42000";
     FunctionDoesNotExist = 1305, "42000";
+    TriggerDoesNotExist = 1360, "HY000";
+    EventDoesNotExist = 1539, "HY000";
     RemovedSpaces = 1466, "HY000";
     NameBecomesEmpty = 1474, "HY000";
     NoLockingOfInformationSchema = 3550, "HY000";

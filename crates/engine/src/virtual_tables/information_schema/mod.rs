@@ -86,7 +86,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "GLOBAL_VARIABLES" => server::pairs(variables::shown(context, true)),
         "SESSION_VARIABLES" => server::pairs(variables::shown(context, false)),
         // What Muster does not have, clients still look for.
-        "EVENTS" | "PARAMETERS" | "PARTITIONS" | "PLUGINS" | "ROUTINES" | "TRIGGERS" => Vec::new(),
+        "EVENTS" | "FILES" | "PARAMETERS" | "PARTITIONS" | "PLUGINS" | "ROUTINES" | "TRIGGERS" => Vec::new(),
         other => return Err(SqlError::internal(format!("no rows for information_schema.{other}"))),
     };
     Ok(rows)

@@ -52,7 +52,7 @@ pub(super) fn listing<'a>(context: &StatementContext, show: &'a Show) -> Result<
             let (database, name) = context.qualify(table)?;
             (create_view(context, &database, &name)?, None)
         }
-        Show::CreateDatabase(name) => (create_database(context, name)?, None),
+        Show::CreateDatabase { name, if_not_exists } => (create_database(context, name, *if_not_exists)?, None),
         Show::CreateUser(user) => (create_user(context, user)?, None),
         Show::Engines => {
             let names = [
@@ -343,14 +343,14 @@ fn create_view(context: &StatementContext, database: &str, name: &str) -> Result
     })
 }
 
-fn create_database(context: &StatementContext, name: &str) -> Result<Listing> {
+fn create_database(context: &StatementContext, name: &str, if_not_exists: bool) -> Result<Listing> {
     let name = shown_database(context, Some(name))?;
     let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&name)?;
     let names = NameQuotes::of(&context.session.variables);
     Ok(Listing {
         columns: vec![text_column("Database", 64), text_column("Create Database", 1024)],
-        rows: vec![vec![text(&name), text(show_create::database(&name, schema, false, names))]],
+        rows: vec![vec![text(&name), text(show_create::database(&name, schema, if_not_exists, names))]],
     })
 }
 

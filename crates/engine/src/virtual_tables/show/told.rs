@@ -26,7 +26,7 @@ pub fn words_of(show: &Show) -> Option<&str> {
         Show::Processlist { full: false } => "PROCESSLIST",
         Show::CreateTable(_) => "CREATE TABLE",
         Show::CreateView(_) => "CREATE VIEW",
-        Show::CreateDatabase(_) => "CREATE DATABASE",
+        Show::CreateDatabase { .. } => "CREATE DATABASE",
         Show::Engines => "ENGINES",
         Show::EngineStatus => "ENGINE STATUS",
         Show::Collation { .. } => "COLLATION",

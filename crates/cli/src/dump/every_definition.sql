@@ -1,0 +1,56 @@
+-- Definitions of all kinds, and values that need care, for the test that a dump makes them again.
+CREATE DATABASE one CHARACTER SET latin1;
+CREATE DATABASE `two ``of them`;
+USE one;
+SET foreign_key_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO';
+
+CREATE TABLE numbers (
+  id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, t TINYINT, s SMALLINT UNSIGNED ZEROFILL, m MEDIUMINT, b BIGINT UNSIGNED,
+  d DECIMAL(65,30), f FLOAT, g DOUBLE, y YEAR, flag BOOLEAN DEFAULT 1, KEY (b DESC, d), UNIQUE KEY u (s)
+) COMMENT = 'it''s "all"';
+INSERT INTO numbers VALUES
+  (0, -128, 1, -8388608, 18446744073709551615, -12345678901234567890123456789012345.123456789012345678901234567890, 1.1, 0.1, 1901, 0),
+  (7, NULL, NULL, NULL, NULL, NULL, 3.4028235e38, 2.2250738585072014e-308, 2155, NULL),
+  (8, 127, 65535, 8388607, 0, 0.000000000000000000000000000001, 16777217, 1e300, 0, TRUE);
+
+CREATE TABLE texts (
+  c CHAR(10), v VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, t TEXT, l LONGTEXT CHARACTER SET utf8mb4,
+  e ENUM('a','it''s','b,c') DEFAULT 'a', s SET('x','y','z'), b BINARY(4), vb VARBINARY(300), lb LONGBLOB, KEY (t(10)), note INT COMMENT 'a\nb'
+);
+INSERT INTO texts VALUES
+  ('plain', 'it''s "quoted" \\ `so` \n\r\t\0\Z', 'äöü', '日本語 😀', 'it''s', 'x,z', 0x00FF, 0x00FF27225C0A0D1A, '', 1),
+  ('', '', '', '', 'b,c', '', '', '', NULL, NULL),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, REPEAT(CHAR(0, 10, 39, 92, 255), 3000), 2);
+
+CREATE TABLE moments (
+  d DATE, t TIME(3), dt DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6), ts TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+  n DATE DEFAULT (CAST('2020-02-02' AS DATE))
+);
+INSERT INTO moments VALUES
+  ('0000-00-00', '-838:59:59', '9999-12-31 23:59:59.999999', '2038-01-19 03:14:07', NULL), ('2020-02-30', '12:00:00.123', NULL, NULL, '2000-01-01');
+
+CREATE TABLE rules (
+  a INT NOT NULL, b INT GENERATED ALWAYS AS (a * 2) VIRTUAL, c VARCHAR(40) AS (CONCAT('n', a)) STORED, h INT INVISIBLE DEFAULT 5,
+  u INT DEFAULT (3 + 4), PRIMARY KEY (a), KEY ((a + b)), KEY k (c) INVISIBLE, CONSTRAINT positive CHECK (a > 0), CHECK (u < 100) NOT ENFORCED
+);
+INSERT INTO rules (a, h) VALUES (1, 1), (2, NULL), (3, 9);
+
+CREATE TABLE child (id INT PRIMARY KEY, parent INT, other INT, KEY (parent),
+  CONSTRAINT to_parent FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE SET NULL);
+CREATE TABLE parent (id INT PRIMARY KEY, favourite INT, FOREIGN KEY (favourite) REFERENCES child (id));
+INSERT INTO parent VALUES (1, 10), (2, NULL);
+INSERT INTO child VALUES (10, 1, 1), (11, 2, NULL), (12, NULL, 5);
+
+CREATE TABLE no_rows (a INT);
+CREATE TABLE all_generated (a INT AS (1 + 1) STORED);
+INSERT INTO all_generated () VALUES (), ();
+CREATE TABLE no_key (a INT, b VARCHAR(10));
+INSERT INTO no_key VALUES (2, 'z'), (1, 'y'), (2, 'z'), (NULL, NULL);
+
+CREATE VIEW zero AS SELECT id, t FROM numbers;
+CREATE VIEW a_view (`x y`, z) AS SELECT z.id, z.t FROM zero AS z WHERE z.t IS NOT NULL WITH CHECK OPTION;
+
+USE `two ``of them`;
+CREATE TABLE `odd ``name` (`a ``b` INT PRIMARY KEY, `select` VARCHAR(20) DEFAULT '%\'') COLLATE utf8mb4_general_ci;
+INSERT INTO `odd ``name` VALUES (1, 'one'), (2, DEFAULT);
+CREATE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW `last` AS SELECT o.`select`, v.z FROM `odd ``name` o JOIN one.a_view v ON v.`x y` < o.`a ``b`;
