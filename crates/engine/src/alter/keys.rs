@@ -158,9 +158,21 @@ fn is_cut(ty: SqlType, prefix: u32) -> bool {
 }
 
 /// Errors for clauses about keys that are not there: 1091 and 1176; 1280 for names that they cannot have.
+///
+/// As in MySQL, the names are those before the statement, and a key that goes or gets another name is not there for the
+/// clauses that rename a key or make it visible or invisible.
 fn check_clauses(entry: &TableEntry, actions: &[AlterAction]) -> Result<()> {
     let indexes = &entry.def.indexes;
     let find = |name: &str| indexes.iter().any(|i| !i.parts.is_empty() && i.name.eq_ignore_ascii_case(name));
+    let renames_of = |name: &str| {
+        let renames = |action: &&AlterAction| matches!(action, AlterAction::RenameIndex { from, .. } if from.eq_ignore_ascii_case(name));
+        actions.iter().filter(renames).count()
+    };
+    let is_dropped = |name: &str| {
+        let drops =
+            |action: &AlterAction| matches!(action, AlterAction::DropIndex(it) if it.eq_ignore_ascii_case(name));
+        actions.iter().any(drops)
+    };
     let mut dropped: Vec<String> = Vec::new();
     for action in actions {
         match action {
@@ -180,12 +192,12 @@ fn check_clauses(entry: &TableEntry, actions: &[AlterAction]) -> Result<()> {
                     }
                 }
                 check_length(to)?;
-                if !find(from) {
+                if !find(from) || is_dropped(from) || renames_of(from) > 1 {
                     return Err(no_such_key(from, entry));
                 }
             }
             AlterAction::SetIndexVisible { index, visible } => {
-                if !find(index) {
+                if !find(index) || is_dropped(index) || renames_of(index) > 0 {
                     return Err(no_such_key(index, entry));
                 }
                 if index.eq_ignore_ascii_case(PRIMARY) && !visible {
