@@ -229,6 +229,7 @@ files! {
     literals_and_notes
     load
     load_rows
+    load_set
     locking_subqueries
     manual_aggregates
     manual_bits

@@ -225,7 +225,8 @@ impl Defaults {
     fn new(options: &DelimitedOptions) -> Result<Defaults> {
         let mut values: Vec<Option<Value>> = Vec::with_capacity(options.columns.len());
         for (i, column) in options.columns.iter().enumerate() {
-            values.push(if options.fields.contains(&FieldTarget::Column(i)) {
+            let is_given = |field: &FieldTarget| [FieldTarget::Column(i), FieldTarget::Optional(i)].contains(field);
+            values.push(if options.fields.iter().any(is_given) {
                 None
             } else {
                 Some(match &column.default {
@@ -244,7 +245,9 @@ fn parse_chunk(chunk: Chunk, options: &DelimitedOptions, defaults: &Defaults, sc
     if !matches!(options.format.charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) {
         bytes = text_of_lines(options.format.charset, bytes);
     }
+    let is_optional = |field: &FieldTarget| matches!(field, FieldTarget::Optional(_));
     let mut problems = Problems::new(options.strict);
+    problems.optional_fields = options.fields.iter().map(is_optional).collect();
     // A list of nothing but missing columns still has rows.
     let stride = options.fields.len().max(1);
     let bytes = Buffer::from_vec(bytes);
@@ -301,7 +304,7 @@ fn columns_of(
 ) -> Result<Vec<ArrayRef>> {
     let mut columns: Vec<Option<ArrayRef>> = vec![None; options.columns.len()];
     for (field, target) in options.fields.iter().enumerate() {
-        if let FieldTarget::Column(i) = *target {
+        if let FieldTarget::Column(i) | FieldTarget::Optional(i) = *target {
             let fields = Fields { chunk, spans, stride, field };
             columns[i] = Some(convert(&options.columns[i], fields, problems)?);
         }

@@ -28,9 +28,11 @@ pub struct TargetColumn {
 /// The destination of a field of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldTarget {
-    /// Position in the table.
+    /// Position among [`DelimitedOptions::columns`].
     Column(usize),
-    /// `@name`: read and dropped.
+    /// Position as before, of a column that is NULL in rows that lack the field, without a warning: a user variable.
+    Optional(usize),
+    /// The field is read and dropped.
     Skip,
 }
 
@@ -115,7 +117,7 @@ pub struct DelimitedOptions {
     pub format: DelimitedFormat,
     /// The destinations of the fields of a line, in their order.
     pub fields: Vec<FieldTarget>,
-    /// All columns of the table.
+    /// All columns of the table, and what else fields go to.
     pub columns: Vec<TargetColumn>,
     /// Name of the file in messages.
     pub file_name: String,
@@ -138,7 +140,7 @@ impl DelimitedOptions {
         self.format.check()?;
         let mut taken = vec![false; self.columns.len()];
         for field in &self.fields {
-            if let FieldTarget::Column(i) = *field {
+            if let FieldTarget::Column(i) | FieldTarget::Optional(i) = *field {
                 let slot = taken.get_mut(i).ok_or_else(|| SqlError::internal("a field of no column"))?;
                 if std::mem::replace(slot, true) {
                     let message = format!("Column '{}' specified twice", self.columns[i].name);

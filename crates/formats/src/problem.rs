@@ -105,11 +105,21 @@ pub(super) struct Problems {
     pub first: Option<Problem>,
     pub warnings: Vec<Problem>,
     pub warning_count: u64,
+    /// True for each field of a line of which nothing is said if it is missing.
+    pub optional_fields: Vec<bool>,
 }
 
 impl Problems {
     pub fn new(strict: bool) -> Problems {
-        Problems { strict, first: None, warnings: Vec::new(), warning_count: 0 }
+        Problems { strict, first: None, warnings: Vec::new(), warning_count: 0, optional_fields: Vec::new() }
+    }
+
+    /// Notes that a line ends before a field.
+    #[cold]
+    pub fn add_missing(&mut self, row: usize, field: usize) {
+        if !self.optional_fields.get(field).is_some_and(|optional| *optional) {
+            self.add(row, "", ProblemKind::TooFewFields, b"");
+        }
     }
 
     /// Notes a problem. Of several the one of the earliest row counts as the error, of one row that of the first

@@ -73,8 +73,8 @@ fn plain(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut P
 fn end_row(rows: &mut RowSpans, fields: usize, stride: usize, problems: &mut Problems) {
     if fields < stride {
         // MySQL says it once for each.
-        for _ in fields..stride {
-            problems.add(rows.starts.len() - 1, "", ProblemKind::TooFewFields, b"");
+        for field in fields..stride {
+            problems.add_missing(rows.starts.len() - 1, field);
         }
         rows.spans.resize(rows.starts.len() * stride, Span::MISSING);
     }

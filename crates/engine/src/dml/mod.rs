@@ -55,7 +55,7 @@ pub use evaluation::Evaluation;
 pub use foreign_keys::missing_parent;
 pub use in_place::{InPlace, change_in_place};
 pub use insert::insert;
-pub use load::{TakeRows, load_rows};
+pub use load::{LoadParts, TakeRows, load_rows, set_variables};
 pub use row_insert::LoadCounts;
 pub use rules::Rules;
 pub use search::plan as plan_search;

@@ -1,7 +1,11 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
 use super::{RowSource, comes_checked, load_into, parse_name, target};
-use crate::{dml::load_rows, statement::StatementContext, tables::storage_error};
+use crate::{
+    dml::{LoadParts, load_rows},
+    statement::StatementContext,
+    tables::storage_error,
+};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
 use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};
@@ -19,7 +23,7 @@ pub fn load_batches(
     let entry = target(context, &context.tables.current(), &name)?;
     if context.transaction.is_open() || comes_checked(context, &entry) {
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, &[], |take| {
+        return load_rows(context, table, policy, LoadParts::default(), |take| {
             push_all(&entry.def, batches, &mut |batch| take(batch, &mut |_| ()))
         })
         .map(|(rows, _)| rows);

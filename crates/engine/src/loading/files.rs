@@ -3,7 +3,7 @@
 use super::{RowSource, comes_checked, load_into, parse_name, statement, target};
 use crate::{
     catalog::TableEntry,
-    dml::{TakeRows, load_rows},
+    dml::{LoadParts, TakeRows, load_rows},
     statement::{StatementContext, enter_to_build},
     tables::storage_error,
 };
@@ -53,7 +53,7 @@ pub fn load_file(
     if context.transaction.is_open() || comes_checked(context, &entry) {
         let _admitted = enter_to_build(context)?;
         let table = (entry.def.database.as_str(), entry.def.name.as_str());
-        return load_rows(context, table, policy, &[], |take| read(context, kind, file, &entry, take))
+        return load_rows(context, table, policy, LoadParts::default(), |take| read(context, kind, file, &entry, take))
             .map(|(rows, _)| rows);
     }
     let (rows, _) = load_into(context, &name, policy, progress, RowSource::Files, |entry, loader| {

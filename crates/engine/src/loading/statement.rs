@@ -6,17 +6,21 @@ use crate::{
     accounts::Privilege,
     catalog::TableEntry,
     charset,
-    dml::{LoadCounts, TakeRows, load_rows},
+    dml::{LoadCounts, LoadParts, TakeRows, load_rows, set_variables},
     statement::{Done, StatementContext, enter_to_build},
     tables::storage_error,
 };
+use arrow_array::RecordBatch;
 use muster_algebra::{DefaultValue, Visibility};
 use muster_formats::{
     DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, Severity, TargetColumn, read_delimited,
 };
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
-use muster_storage::{DuplicatePolicy, StorageError};
-use muster_types::{ErrorCode, Result, SqlError, SqlModes, Value, store::implicit_default};
+use muster_storage::{DuplicatePolicy, StorageError, value_at};
+use muster_types::{
+    BytesKind, ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value, charset::Charset,
+    store::implicit_default,
+};
 use std::{io::Read, sync::Arc};
 
 pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
@@ -41,16 +45,19 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
         OnDuplicate::Error => DuplicatePolicy::Error,
         OnDuplicate::Ignore => DuplicatePolicy::Ignore,
     };
-    if comes_row_by_row(context, &entry, &options, duplicates)? {
-        return load_row_by_row(context, &entry, (&options, &mut *source), duplicates, statement.local);
+    if !statement.assignments.is_empty() || comes_row_by_row(context, &entry, &options, duplicates)? {
+        return load_row_by_row(context, &entry, (&options, &mut *source), duplicates, statement);
     }
+    let mut variables = Vec::new();
     let progress = Arc::default();
     let rows = if statement.local { RowSource::Caller } else { RowSource::Files };
     let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, rows, |_, loader| {
         read(context, &mut *source, &options, &mut |batch, _| {
-            loader.push(batch).map_err(|e| storage_error(&entry.def, e))
+            let rows = without_variables(&entry, batch, &mut variables)?;
+            loader.push(&rows).map_err(|e| storage_error(&entry.def, e))
         })
     })?;
+    set_variables(context, statement, &variables)?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
     for ignored in loaded.ignored {
@@ -101,14 +108,15 @@ fn load_row_by_row(
     entry: &TableEntry,
     (options, source): (&DelimitedOptions, &mut (dyn Read + Send)),
     duplicates: DuplicatePolicy,
-    local: bool,
+    statement: &LoadData,
 ) -> Result<Done> {
-    let _admitted = if local { None } else { Some(enter_to_build(context)?) };
+    let _admitted = if statement.local { None } else { Some(enter_to_build(context)?) };
     let table = (entry.def.database.as_str(), entry.def.name.as_str());
     let is_missing = |column: &usize| !options.fields.contains(&FieldTarget::Column(*column));
     let missing: Vec<usize> = (0..entry.def.columns.len()).filter(is_missing).collect();
-    let (summary, loaded) =
-        load_rows(context, table, duplicates, &missing, |take| read(context, source, options, take))?;
+    let reads_bytes = options.format.charset == Charset::Binary;
+    let parts = LoadParts { missing: &missing, statement: Some(statement), reads_bytes };
+    let (summary, loaded) = load_rows(context, table, duplicates, parts, |take| read(context, source, options, take))?;
     let LoadCounts { affected, deleted, skipped, last_insert_id } = loaded;
     let (records, warnings) = (summary.rows, summary.warnings + skipped);
     Ok(Done {
@@ -117,6 +125,34 @@ fn load_row_by_row(
         info: format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"),
         ..Done::default()
     })
+}
+
+/// The columns of the table alone; what user variables take of the last row goes to `variables`.
+fn without_variables(entry: &TableEntry, batch: &RecordBatch, variables: &mut Vec<Value>) -> Result<RecordBatch> {
+    let width = entry.def.columns.len();
+    if batch.num_columns() == width {
+        return Ok(batch.clone());
+    }
+    if let Some(last) = batch.num_rows().checked_sub(1) {
+        *variables = batch.columns()[width..].iter().map(|column| value_at(column, last)).collect::<Result<_>>()?;
+    }
+    batch.project(&(0..width).collect::<Vec<_>>()).map_err(SqlError::internal)
+}
+
+/// The place of what a user variable takes of a row: text of any length, or bytes of a file without a character set.
+fn variable_column(context: &StatementContext, name: &str, charset: Charset) -> TargetColumn {
+    let text = SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: charset.default_collation() };
+    let bytes = SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX };
+    TargetColumn {
+        name: format!("@{name}"),
+        ty: if charset == Charset::Binary { bytes } else { text },
+        digits: None,
+        nullable: true,
+        default: None,
+        time_zone: context.clock.time_zone,
+        date_modes: context.date_modes(),
+        cuts_fractions: false,
+    }
 }
 
 /// All rows of a delimited source, pushed.
@@ -155,11 +191,24 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
     Ok(entry.def.columns.iter().map(column).collect())
 }
 
+/// The character set of the file, which is not the client's (manual 15.2.9).
+fn file_charset(context: &StatementContext, statement: &LoadData) -> Result<Charset> {
+    context.warn_of_charset(statement.charset.as_deref(), None);
+    match &statement.charset {
+        Some(name) => charset::client_charset(name),
+        None => charset::client_charset(&context.session.variables.text("character_set_database")),
+    }
+}
+
 fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
     let mut columns = target_columns(context, entry)?;
+    let charset = file_charset(context, statement)?;
+    let mut next_variable = columns.len();
     let position = |name: &str| {
         let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
-        at.map(|column| field_of(entry, column)).ok_or_else(|| SqlError::unknown_column(name, "field list"))
+        at.filter(|column| *column < entry.def.columns.len())
+            .map(|column| field_of(entry, column))
+            .ok_or_else(|| SqlError::unknown_column(name, "field list"))
     };
     let fields: Vec<FieldTarget> = match statement.columns.as_slice() {
         [] => {
@@ -170,20 +219,25 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
             .iter()
             .map(|c| match c {
                 LoadColumn::Column(name) => position(name),
-                LoadColumn::Variable(_) => Ok(FieldTarget::Skip),
+                LoadColumn::Variable(_) => {
+                    next_variable += 1;
+                    Ok(FieldTarget::Optional(next_variable - 1))
+                }
             })
             .collect::<Result<_>>()?,
     };
+    columns.extend(statement.variables().map(|name| variable_column(context, name, charset)));
+    // What SET gives a value to needs no default.
+    for name in statement.assignments.iter().filter_map(|assignment| assignment.column.last()) {
+        let is_it = |column: &&mut TargetColumn| column.name.eq_ignore_ascii_case(name) && !column.nullable;
+        for column in columns.iter_mut().filter(is_it) {
+            column.default = column.default.take().or_else(|| implicit_default(column.ty));
+        }
+    }
     // NULL stands for the next number.
     if let Some(column) = entry.auto_increment_column().filter(|c| !fields.contains(&FieldTarget::Column(*c))) {
         columns[column].nullable = true;
     }
-    // Not the client's character set (manual 15.2.9).
-    context.warn_of_charset(statement.charset.as_deref(), None);
-    let charset = match &statement.charset {
-        Some(name) => charset::client_charset(name)?,
-        None => charset::client_charset(&context.session.variables.text("character_set_database"))?,
-    };
     let ascii = |c: Option<char>, what: &str| match c {
         None => Ok(None),
         Some(c) if c.is_ascii() => Ok(Some(c as u8)),

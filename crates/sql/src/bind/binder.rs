@@ -84,6 +84,9 @@ pub(crate) struct Binder<'a> {
     pub kept_apart_columns: HashSet<ColId>,
     /// The collations of texts that the statement assigns to user variables, by name in lower case.
     pub assigned_collations: HashMap<String, Collation>,
+    /// User variables that LOAD DATA reads fields into, by name in lower case, and true if they are bytes, not texts.
+    pub field_variables: Vec<String>,
+    pub fields_are_bytes: bool,
     /// What is known of the parts of select items.
     pub parts: WrittenParts,
 }
@@ -193,6 +196,8 @@ impl<'a> Binder<'a> {
             generated: Vec::new(),
             kept_apart_columns: HashSet::new(),
             assigned_collations: HashMap::new(),
+            field_variables: Vec::new(),
+            fields_are_bytes: false,
             parts: WrittenParts::default(),
         }
     }

@@ -51,9 +51,10 @@ pub(super) fn insert(c: &mut Cursor) -> Result<Statement> {
     Ok(Statement::Insert(Box::new(insert)))
 }
 
-fn written(c: &Cursor, hints: Option<String>) -> Written {
+pub(super) fn written(c: &Cursor, hints: Option<String>) -> Written {
     let assigns = c.source.assigns_variables();
-    Written { hints, items: super::items::select_items(c.source), parameters: c.source.parameters, assigns }
+    let (items, parameters) = (super::items::select_items(c.source), c.source.parameters);
+    Written { hints, items, parameters, assigns, ..Written::default() }
 }
 
 fn refuse_partition(c: &Cursor) -> Result<()> {
@@ -129,7 +130,7 @@ fn value(c: &mut Cursor) -> Result<InsertValue> {
 }
 
 /// `column = value`.
-fn assignment(c: &mut Cursor) -> Result<Assignment> {
+pub(super) fn assignment(c: &mut Cursor) -> Result<Assignment> {
     let column = column_name(c)?;
     if !c.accept_token(&Token::Eq) && !c.accept_token(&Token::Assignment) {
         return Err(c.error());

@@ -1,6 +1,6 @@
 //! LOAD DATA.
 
-use super::{cursor::Cursor, session};
+use super::{cursor::Cursor, dml, session};
 use crate::{FileFormat, LoadColumn, LoadData, OnDuplicate, Statement};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
@@ -35,6 +35,8 @@ pub(super) fn load_data(c: &mut Cursor) -> Result<Statement> {
         format: FileFormat::default(),
         ignore_lines: 0,
         columns: Vec::new(),
+        assignments: Vec::new(),
+        written: dml::written(c, None),
     };
     if c.accept_any(&["FIELDS", "COLUMNS"]).is_some() {
         fields(c, &mut load.format)?;
@@ -51,8 +53,8 @@ pub(super) fn load_data(c: &mut Cursor) -> Result<Statement> {
     if *c.peek(0) == Token::LParen {
         load.columns = c.parenthesised(column)?;
     }
-    if c.at("SET") {
-        return Err(SqlError::unsupported("LOAD DATA .. SET"));
+    if c.accept("SET") {
+        load.assignments = c.list(dml::assignment)?;
     }
     Ok(Statement::LoadData(Box::new(load)))
 }

@@ -1,6 +1,6 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
-use super::{AlterMethod, DeprecatedPart, Query, ScalarExpr, TableName};
+use super::{AlterMethod, Assignment, DeprecatedPart, Query, ScalarExpr, TableName, Written};
 use muster_algebra::{CheckOption, ReferentialAction, ViewAlgorithm};
 use muster_types::{FloatDigits, SqlType, Value};
 
@@ -269,13 +269,26 @@ pub struct LoadData {
     pub ignore_lines: u64,
     /// Empty: all columns of the table in order.
     pub columns: Vec<LoadColumn>,
+    /// `SET column = value, ..`, from left to right behind the fields of each row.
+    pub assignments: Vec<Assignment>,
+    pub(crate) written: Written,
+}
+
+impl LoadData {
+    /// The names of the user variables among the destinations of fields, in their order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter_map(|column| match column {
+            LoadColumn::Variable(name) => Some(name.as_str()),
+            LoadColumn::Column(_) => None,
+        })
+    }
 }
 
 /// The destination of a field of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadColumn {
     Column(String),
-    /// `@name`: read and dropped, for SET is not supported.
+    /// `@name`.
     Variable(String),
 }
 

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use super::{Query, ScalarExpr, TableName};
+use super::{LoadData, OnDuplicate, Query, ScalarExpr, TableName};
 use muster_types::Value;
 use sqlparser::ast;
 
@@ -15,6 +15,10 @@ pub(crate) struct Written {
     pub parameters: usize,
     /// True if the statement assigns to user variables within expressions.
     pub assigns: bool,
+    /// The user variables that LOAD DATA reads fields into, in lower case. They are texts whatever they were before.
+    pub field_variables: Vec<String>,
+    /// True if they are bytes of the file, not texts.
+    pub fields_are_bytes: bool,
 }
 
 /// `INSERT` and `REPLACE`.
@@ -32,6 +36,31 @@ pub struct Insert {
     /// `ON DUPLICATE KEY UPDATE`; empty without the clause.
     pub on_duplicate: Vec<Assignment>,
     pub(crate) written: Written,
+}
+
+impl Insert {
+    /// An INSERT of a row without values, which looks names up, locks and checks as a load into the table does.
+    /// `load`: the LOAD DATA whose assignments stand in the place of ON DUPLICATE KEY UPDATE. They see the row that the
+    /// fields have filled, and read user variables row by row. `reads_bytes`: the file has no character set.
+    pub fn for_load(database: &str, table: &str, load: Option<&LoadData>, reads_bytes: bool) -> Insert {
+        let mut rows = InsertRows::default();
+        rows.end_row(0);
+        let written = load.map(|load| {
+            let field_variables: Vec<String> = load.variables().map(str::to_lowercase).collect();
+            let assigns = load.written.assigns || !field_variables.is_empty();
+            Written { assigns, field_variables, fields_are_bytes: reads_bytes, ..load.written.clone() }
+        });
+        Insert {
+            table: TableName { database: Some(database.to_owned()), name: table.to_owned() },
+            replace: false,
+            ignore: load.is_some_and(|load| load.on_duplicate == OnDuplicate::Ignore),
+            columns: None,
+            source: InsertSource::Rows(rows),
+            row_alias: None,
+            on_duplicate: load.map(|load| load.assignments.clone()).unwrap_or_default(),
+            written: written.unwrap_or_default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

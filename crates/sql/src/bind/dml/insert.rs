@@ -46,6 +46,8 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     binder.changes_strictly = !insert.ignore && env.session.sql_modes().is_strict();
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &insert.written.items).assigning(insert.written.assigns);
+    binder.field_variables = insert.written.field_variables.clone();
+    binder.fields_are_bytes = insert.written.fields_are_bytes;
     let (mut row, given) = binder.destination(insert, &names)?;
     row.target.rules = binder.row_rules(&row.target.table, &row.target.columns)?;
     let mut subqueries = Subqueries::default();

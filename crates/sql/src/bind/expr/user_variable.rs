@@ -18,8 +18,16 @@ impl Binder<'_> {
     /// begins, as in MySQL (`Item_func_get_user_var::resolve_type`); one that was never set is a text.
     pub(super) fn user_variable(&mut self, name: &str, cx: &ExprContext) -> Item {
         self.uses_variables = true;
-        let value = self.env.session.user_variable(&name.to_lowercase());
-        let collation = self.variable_collation(name);
+        let is_field = self.field_variables.contains(&name.to_lowercase());
+        let value = match is_field {
+            true if self.fields_are_bytes => Value::Bytes(Vec::new()),
+            true => Value::Null,
+            false => self.env.session.user_variable(&name.to_lowercase()),
+        };
+        let collation = match is_field {
+            true => Some(self.default_collation()).filter(|_| !self.fields_are_bytes),
+            false => self.variable_collation(name),
+        };
         let now = match (self.given(value), collation) {
             (now, Some(collation)) if now.ty.is_text() && collation != Collation::Binary => {
                 let ty = with_collation(now.ty, collation);
