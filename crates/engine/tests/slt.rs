@@ -223,6 +223,7 @@ files! {
     json_beside_others
     json_columns
     json_functions
+    json_members
     json_text
     last_insert_id
     lateral

@@ -103,7 +103,8 @@ impl Dialect for MusterDialect {
     }
 
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        *keyword != Keyword::TABLE && MYSQL.is_column_alias(keyword, parser)
+        // Without FROM, a locking clause stands behind the last item.
+        !matches!(keyword, Keyword::TABLE | Keyword::FOR) && MYSQL.is_column_alias(keyword, parser)
     }
 
     fn supports_string_literal_backslash_escape(&self) -> bool {

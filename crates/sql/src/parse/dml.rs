@@ -131,6 +131,9 @@ fn value(c: &mut Cursor) -> Result<InsertValue> {
 
 /// `column = value`.
 pub(super) fn assignment(c: &mut Cursor) -> Result<Assignment> {
+    if matches!(c.peek(0), Token::Word(word) if word.quote_style.is_none() && word.value.starts_with('@')) {
+        return Err(c.error());
+    }
     let column = column_name(c)?;
     if !c.accept_token(&Token::Eq) && !c.accept_token(&Token::Assignment) {
         return Err(c.error());

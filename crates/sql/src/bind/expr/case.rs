@@ -34,6 +34,7 @@ impl Binder<'_> {
                 // The operand is bound for each comparison: a subquery in it may be in a statement only once.
                 Some(operand) => {
                     let (operand, value) = (self.expr(operand, cx)?, self.expr(&when.condition, cx)?);
+                    let (operand, value) = self.json_in_case(operand, value);
                     self.compare_member(operand, value, "case")?.expr
                 }
             });
@@ -43,6 +44,17 @@ impl Binder<'_> {
             results.push(self.expr(e, cx)?);
         }
         self.choice(tests, results, "case")
+    }
+
+    /// Documents behind CASE and WHEN as texts, or as numbers beside a number (MySQL: `Item_func_case` compares values of
+    /// a result type).
+    fn json_in_case(&mut self, operand: Item, value: Item) -> (Item, Item) {
+        if operand.ty != SqlType::Json && value.ty != SqlType::Json {
+            return (operand, value);
+        }
+        let (operand, value) = (self.compared_value(operand), self.compared_value(value));
+        let types = [operand.ty, value.ty];
+        (self.json_as_native(operand, &types), self.json_as_native(value, &types))
     }
 
     /// A searched CASE; one result more than tests is the ELSE.

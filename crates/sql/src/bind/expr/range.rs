@@ -164,7 +164,8 @@ impl Binder<'_> {
         let warnings = self.warnings.len();
         for item in items.iter().cloned() {
             let (l, r) = self.member(arg.clone(), item, " IN ")?;
-            uniform &= left.as_ref().is_none_or(|known| *known == l);
+            // Documents are equal that differ in their bytes, as 1 and 1.0 do.
+            uniform &= l.ty != SqlType::Json && left.as_ref().is_none_or(|known| *known == l);
             left.get_or_insert(l);
             rights.push(r.expr);
         }
@@ -247,6 +248,9 @@ impl Binder<'_> {
 
     /// Both sides in the type in which they are compared. The left side decides whether a text is a date or time.
     fn member(&mut self, left: Item, item: Item, operation: &str) -> Result<(Item, Item)> {
+        if let Some(documents) = self.json_alike(left.clone(), item.clone()) {
+            return Ok(documents);
+        }
         match (left.ty, item.ty) {
             (SqlType::Time { fsp }, _) if is_string(&item) => {
                 let ty = SqlType::Time { fsp: FSP_MAX.max(fsp) };
