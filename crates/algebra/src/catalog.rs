@@ -1,5 +1,6 @@
 //! Tables as the binder and the optimizer see them.
 
+use crate::access::ColumnAccess;
 use muster_types::{Collation, FloatDigits, KeyPart, Result, SqlType, Value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -380,6 +381,15 @@ pub trait Catalog: Send + Sync {
     /// Notes that a statement reads or changes a table under an alias. Error 1137: a temporary one is opened once.
     fn note_reference(&self, _table: TableId, _alias: &str) -> Result<()> {
         Ok(())
+    }
+    /// What the account may do with the columns of a table or a view; `None`: as much with each as with the whole.
+    fn column_access(
+        &self,
+        _database: &str,
+        _name: &str,
+        _definer: Option<&Definer>,
+    ) -> Result<Option<Arc<ColumnAccess>>> {
+        Ok(None)
     }
     /// Error 1142 (`exclusive`: FOR UPDATE) or 3550 (FOR SHARE) for a table whose rows nobody locks.
     fn check_locking(&self, _database: &str, _table: &str, _exclusive: bool) -> Result<()> {

@@ -6,6 +6,7 @@
 //!   ScalarFunction                         function.rs: functions, and the units of intervals
 //!   Actual                                 profile.rs: what a node of a plan did when it ran
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
+//!   ColumnAccess                           access.rs: the columns that an account may read and write
 //!   Columns                                columns.rs: every column of one query has its own number
 //!   expr_text                              expr_text.rs: expressions as text
 //!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
@@ -20,6 +21,7 @@
 //!
 //! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
 
+mod access;
 pub mod catalog;
 mod children;
 pub mod columns;
@@ -38,6 +40,7 @@ pub mod statistics;
 pub mod switch;
 mod window;
 
+pub use access::{ColumnAccess, ColumnUse, GrantedColumns};
 pub use catalog::{
     Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, ForeignKey, Generated, IndexDef,
     ReferentialAction, TableDef, TableId, ViewAlgorithm, ViewDef, Visibility,

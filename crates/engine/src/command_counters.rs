@@ -1,13 +1,14 @@
 //! Counters of statements by kind, of a session and of the server.
 
-use muster_sql::{Handler, InsertSource, ProgramKind, Statement};
+use muster_sql::{AccountStatement, Handler, InsertSource, ProgramKind, Statement};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 61] = [
+const COMMANDS: [&str; 70] = [
     "alter_db",
     "alter_table",
     "alter_user",
+    "alter_user_default_role",
     "analyze",
     "begin",
     "change_db",
@@ -16,6 +17,7 @@ const COMMANDS: [&str; 61] = [
     "commit",
     "create_db",
     "create_index",
+    "create_role",
     "create_table",
     "create_user",
     "create_view",
@@ -28,6 +30,7 @@ const COMMANDS: [&str; 61] = [
     "drop_function",
     "drop_index",
     "drop_procedure",
+    "drop_role",
     "drop_table",
     "drop_trigger",
     "drop_user",
@@ -36,6 +39,7 @@ const COMMANDS: [&str; 61] = [
     "explain_other",
     "flush",
     "grant",
+    "grant_roles",
     "ha_close",
     "ha_open",
     "ha_read",
@@ -48,15 +52,20 @@ const COMMANDS: [&str; 61] = [
     "prepare_sql",
     "release_savepoint",
     "rename_table",
+    "rename_user",
     "repair",
     "replace",
     "replace_select",
     "revoke",
+    "revoke_all",
+    "revoke_roles",
     "rollback",
     "rollback_to_savepoint",
     "savepoint",
     "select",
     "set_option",
+    "set_password",
+    "set_role",
     "show_status",
     "shutdown",
     "stmt_close",
@@ -159,7 +168,7 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::RepairTable(_) => "repair",
         Statement::ChecksumTable { .. } => "checksum",
         Statement::LoadData(_) => "load",
-        Statement::Set(_) | Statement::SetPassword { .. } => "set_option",
+        Statement::Set(_) => "set_option",
         Statement::Show(_) => "show_status",
         Statement::Use(_) => "change_db",
         Statement::Do(_) => "do",
@@ -180,11 +189,26 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Prepare { .. } => "prepare_sql",
         Statement::ExecutePrepared { .. } => "execute_sql",
         Statement::Deallocate { .. } => "dealloc_sql",
-        Statement::CreateUser { .. } => "create_user",
-        Statement::AlterUser { .. } => "alter_user",
-        Statement::DropUser { .. } => "drop_user",
-        Statement::Grant(_) => "grant",
-        Statement::Revoke(_) => "revoke",
+        Statement::Account(statement) => name_of_change(statement),
+        Statement::SetRole(_) => "set_role",
+    }
+}
+
+fn name_of_change(statement: &AccountStatement) -> &'static str {
+    match statement {
+        AccountStatement::CreateUser { .. } => "create_user",
+        AccountStatement::AlterUser { .. } => "alter_user",
+        AccountStatement::DropUser { .. } => "drop_user",
+        AccountStatement::RenameUser(_) => "rename_user",
+        AccountStatement::SetPassword { .. } => "set_password",
+        AccountStatement::CreateRole { .. } => "create_role",
+        AccountStatement::DropRole { .. } => "drop_role",
+        AccountStatement::Grant(_) => "grant",
+        AccountStatement::GrantRoles(_) => "grant_roles",
+        AccountStatement::Revoke(_) => "revoke",
+        AccountStatement::RevokeAll { .. } => "revoke_all",
+        AccountStatement::RevokeRoles(_) => "revoke_roles",
+        AccountStatement::SetDefaultRole { .. } => "alter_user_default_role",
     }
 }
 

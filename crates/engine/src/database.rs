@@ -1,9 +1,9 @@
 //! An open data directory with its catalog, sessions and shared memory.
 
 use crate::{
-    accounts::{Account, Accounts},
+    accounts::{self, Account, AccountKey, Accounts, Admitted, LoginAttempt},
     admission::{Admission, Limits},
-    catalog::Catalog,
+    catalog::{Catalog, now_utc_micros},
     command_counters::CommandCounters,
     cost_tables,
     estimate_errors::EstimateErrors,
@@ -245,6 +245,51 @@ impl Database {
     /// account.
     pub fn authentication(&self, user: &str, host: &str) -> Option<Account> {
         self.accounts.find(user, host)
+    }
+
+    /// The roles of `mandatory_roles`, which all accounts have.
+    pub fn mandatory_roles(&self) -> Vec<AccountKey> {
+        let names = self.globals.read().text("mandatory_roles");
+        accounts::role_names(&names).unwrap_or_default()
+    }
+
+    /// The roles that are active when the account logs in.
+    pub fn roles_at_login(&self, account: &AccountKey) -> Vec<AccountKey> {
+        let list = self.accounts.list();
+        let Some(entry) = list.iter().find(|entry| entry.is_key(account)) else { return Vec::new() };
+        if !self.globals.read().is_on("activate_all_roles_on_login") {
+            return entry.default_roles.clone();
+        }
+        let granted = entry.roles.iter().map(|granted| granted.role.clone());
+        let mut roles: Vec<AccountKey> = granted.chain(self.mandatory_roles()).collect();
+        roles.sort();
+        roles.dedup();
+        roles
+    }
+
+    /// Decides about a client whose proof has been checked. Errors as of [`Accounts::admit`], and 1226 if its account
+    /// has as many connections as it may have.
+    pub fn admit(&self, attempt: &LoginAttempt<'_>) -> Result<Admitted> {
+        let lifetime = self.globals.read().unsigned("default_password_lifetime");
+        let admitted = self.accounts.admit(attempt, lifetime, now_utc_micros())?;
+        let most = admitted.connections_max;
+        if most == 0 {
+            return Ok(admitted);
+        }
+        let own = self.accounts.find(attempt.user, attempt.host);
+        let is_own = |process: &&ProcessInfo| {
+            process.user == attempt.user && self.accounts.find(&process.user, &process.host) == own
+        };
+        match self.processes().iter().filter(is_own).count() < most as usize {
+            true => Ok(admitted),
+            false => {
+                let message = format!(
+                    "User '{}' has exceeded the 'max_user_connections' resource (current value: {most})",
+                    attempt.user
+                );
+                Err(SqlError::new(ErrorCode::UserLimitReached, message))
+            }
+        }
     }
 
     /// Returns true if `root` has a password (the server listens beyond loopback only then).

@@ -208,6 +208,7 @@ files! {
     functions_texts
     functions_xml
     generated_columns
+    grants
     group_concat_order
     grouping
     handler
@@ -258,6 +259,7 @@ files! {
     refused_forms
     replace
     result_types
+    roles
     rollup
     row_subqueries
     select_aliases

@@ -10,7 +10,7 @@ use crate::{
     reply::{self, ResultCharset, short_rows::ShortRows},
     stream::{Socket, Stream},
 };
-use muster_engine::{Session, SessionOptions};
+use muster_engine::{Database, Session, SessionOptions, accounts::LoginAttempt};
 use muster_protocol::{Fields, Statement};
 use muster_types::{
     ErrorCode, SqlError,
@@ -78,6 +78,7 @@ fn offered() -> CapabilityFlags {
         | C::CLIENT_PLUGIN_AUTH
         | C::CLIENT_CONNECT_ATTRS
         | C::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | C::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS
         | C::CLIENT_DEPRECATE_EOF
 }
 
@@ -171,16 +172,15 @@ impl Connection {
             .map_or(auth::native::NAME.into(), |p| String::from_utf8_lossy(p.as_bytes()).into_owned());
         let proof = Proof { user: &user, host: &host, plugin: &plugin, answer: response.scramble_buf(), nonce };
         let had_password = !response.scramble_buf().is_empty();
-        if !auth::check(&mut packets, &shared.database, &shared.keys, proof).await? {
-            return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password)), results).await;
-        }
+        let proved = auth::check(&mut packets, &shared.database, &shared.keys, proof).await?;
+        let attempt = attempt((&user, &host), proved, had_password, &packets, capabilities);
         files_allowed.store(capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES), Relaxed);
         session.set_counts_found_rows(capabilities.contains(CapabilityFlags::CLIENT_FOUND_ROWS));
         if capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE) {
             session.set_interactive();
         }
         let database = response.db_name().map(|d| text(client, d)).filter(|d| !d.is_empty());
-        if let Err(e) = session.change_user(&user, &host, database.as_deref()) {
+        if let Err(e) = enter(&shared.database, &mut session, &attempt, database.as_deref()) {
             return refuse(packets, ConnectionError::Refused(e), results).await;
         }
         if slot.as_ref().is_some_and(|slot| slot.reserved) {
@@ -286,24 +286,36 @@ impl Connection {
             [] => caching_sha2::NAME.to_string(),
             name => text(client, name),
         };
-        let proof = Proof { user: &user, host: &self.host, plugin: &plugin, answer, nonce: self.nonce };
-        let Shared { database: engine, keys, .. } = &*self.shared;
-        if !auth::check(&mut self.packets, engine, keys, proof).await? {
-            return Err(ConnectionError::Refused(denied(&user, &self.host, !answer.is_empty())));
-        }
-        self.statements.clear();
         let host = self.host.clone();
+        let proof = Proof { user: &user, host: &host, plugin: &plugin, answer, nonce: self.nonce };
+        let Shared { database: engine, keys, .. } = &*self.shared;
+        let proved = auth::check(&mut self.packets, engine, keys, proof).await?;
+        let attempt = attempt((&user, &host), proved, !answer.is_empty(), &self.packets, self.capabilities);
+        let engine = Arc::clone(engine);
+        self.statements.clear();
         let database = (!database.is_empty()).then_some(database.as_str());
-        match self.session_mut().change_user(&user, &host, database) {
-            Ok(()) => {
-                if let Some(collation) = collation {
-                    self.session_mut().set_client_collation(collation);
-                }
-                self.ok(0, 0, "", false).await
-            }
-            Err(e) => Err(ConnectionError::Refused(e)),
+        enter(&engine, self.session_mut(), &attempt, database).map_err(ConnectionError::Refused)?;
+        if let Some(collation) = collation {
+            self.session_mut().set_client_collation(collation);
         }
+        self.ok(0, 0, "", false).await
     }
+}
+
+/// Lets a client in whose proof has been checked, as the session's user. Errors: 1045, 1226, 1862, 3118, 3955, and
+/// those of the database that it asks for.
+fn enter(
+    engine: &Database,
+    session: &mut Session,
+    attempt: &LoginAttempt<'_>,
+    database: Option<&str>,
+) -> Result<(), SqlError> {
+    let admitted = engine.admit(attempt)?;
+    session.change_user(attempt.user, attempt.host, database)?;
+    if admitted.must_change_password {
+        session.set_must_change_password();
+    }
+    Ok(())
 }
 
 /// A name in the client's character set; what is not of it is shown as such.
@@ -312,12 +324,16 @@ fn text(charset: Charset, bytes: &[u8]) -> String {
         .map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), std::borrow::Cow::into_owned)
 }
 
-fn denied(user: &str, host: &str, had_password: bool) -> SqlError {
-    let using = if had_password { "YES" } else { "NO" };
-    SqlError::new(
-        ErrorCode::AccessDenied,
-        format!("Access denied for user '{user}'@'{host}' (using password: {using})"),
-    )
+/// A client that has said who it is.
+fn attempt<'a>(
+    (user, host): (&'a str, &'a str),
+    proved: bool,
+    with_password: bool,
+    packets: &PacketStream,
+    capabilities: CapabilityFlags,
+) -> LoginAttempt<'a> {
+    let knows_expiry = capabilities.contains(CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS);
+    LoginAttempt { user, host, proved, with_password, encrypted: packets.cipher().is_some(), knows_expiry }
 }
 
 /// Tells the client why, before the connection is closed.

@@ -1,33 +1,65 @@
-//! Accounts and what they may do. Privileges are given for everything (`*.*`) or for one database.
+//! Accounts, roles and what they may do. Privileges are given for everything (`*.*`), for databases by patterns of
+//! their names, for tables, and for columns. A role is an account that nobody logs in to, whose privileges others have
+//! while they have activated it.
 //!
 //! ```text
-//!   Privileges   sets of MySQL's static privileges      privilege.rs
-//!   password     stored hashes and their check          password.rs
-//!   Accounts     the accounts, kept in a file           mod.rs
-//!   Rights       what one account may do, the checks    rights.rs
-//!   statements   CREATE USER .. SHOW GRANTS             statements.rs
+//!   Privileges   sets of MySQL's static privileges          privilege.rs
+//!   dynamic      names of the dynamic ones                  dynamic.rs
+//!   patterns     patterns of hosts and databases            patterns.rs
+//!   AccountEntry what is stored of an account               entry.rs
+//!   password     stored hashes and their check              password.rs
+//!   attribute    user attributes                            attribute.rs
+//!   effective    privileges of an account with its roles    effective.rs
+//!   Rights       what one account may do, the checks        rights.rs
+//!   Accounts     the accounts, kept in a file               mod.rs
+//!     login      who may log in                             login.rs
+//!     users      CREATE, ALTER, DROP, RENAME USER           users.rs
+//!     passwords  changes of passwords and their rules       passwords.rs
+//!     grants     GRANT, REVOKE                              grants.rs
+//!     wanted     the privileges that these name             wanted.rs
+//!     roles      CREATE and DROP ROLE, roles of accounts    roles.rs
+//!     graph      ROLES_GRAPHML()                            graph.rs
+//!     show       SHOW GRANTS, SHOW CREATE USER              show.rs
 //! ```
 
+mod attribute;
+pub mod dynamic;
+mod effective;
+mod entry;
+mod grants;
+pub mod graph;
+mod login;
 pub mod password;
+mod passwords;
+mod patterns;
 mod privilege;
 mod rights;
-mod statements;
+mod roles;
+mod show;
+mod users;
+mod wanted;
 
-pub use privilege::{Privilege, Privileges};
-pub use rights::{AccountKey, Rights};
-pub use statements::resolve;
+pub use effective::{EffectivePrivileges, with_inherited};
+pub use entry::{AccountEntry, AccountKey, GrantedRole, TableRights, Tls};
+pub use grants::{GrantRequest, GrantedTable};
+pub use login::{Admitted, LoginAttempt};
+pub use passwords::PasswordPolicy;
+pub use privilege::{Level, Privilege, Privileges};
+pub use rights::{Rights, lacking};
+pub use roles::role_names;
+pub use users::{AccountChange, ChangedUsers};
 
 use crate::persist::{self, ChangeError, LoggedFile};
+use muster_sql::UserName;
 use muster_storage::{Store, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::RwLock;
-use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 1 };
+const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 2 };
 const FILE_NAME: &str = "accounts.mus";
 
-/// A stored account (mysql.user).
+/// What a login needs of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     pub user: String,
@@ -38,35 +70,6 @@ pub struct Account {
     pub authentication_string: String,
 }
 
-/// A row of mysql.user with its rows of mysql.db.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccountEntry {
-    pub user: String,
-    /// A LIKE pattern: `%`, `localhost`, `192.168.%`.
-    pub host: String,
-    pub plugin: String,
-    pub authentication_string: String,
-    pub global: Privileges,
-    pub databases: BTreeMap<String, Privileges>,
-}
-
-impl AccountEntry {
-    fn new(user: &str, host: &str) -> AccountEntry {
-        AccountEntry {
-            user: user.into(),
-            host: host.into(),
-            plugin: password::CACHING_SHA2.into(),
-            authentication_string: String::new(),
-            global: Privileges::NONE,
-            databases: BTreeMap::new(),
-        }
-    }
-
-    pub fn is(&self, user: &str, host: &str) -> bool {
-        self.user == user && self.host.eq_ignore_ascii_case(host)
-    }
-}
-
 /// All accounts at one moment.
 pub type AccountList = Vec<AccountEntry>;
 
@@ -74,6 +77,16 @@ pub struct Accounts {
     file: LoggedFile,
     current: RwLock<Arc<AccountList>>,
     change: Mutex<()>,
+    failed_logins: login::FailedLogins,
+}
+
+/// A name's account: the session's own for CURRENT_USER.
+pub fn resolve(name: &UserName, own: &AccountKey) -> AccountKey {
+    if name.current {
+        return own.clone();
+    }
+    let host = if name.host.is_empty() { "%" } else { &name.host };
+    AccountKey { user: name.user.clone(), host: host.to_ascii_lowercase() }
 }
 
 impl Accounts {
@@ -82,15 +95,20 @@ impl Accounts {
     pub fn open(store: Arc<Store>, create: bool) -> Result<Accounts> {
         let file = LoggedFile::new(store, FILE_NAME, KIND);
         let list = match file.read::<AccountList>()? {
-            Some(list) => list,
+            Some(mut list) => {
+                list.iter_mut().for_each(AccountEntry::migrate);
+                list
+            }
             None if !create => return Err(persist::corrupt(&file.path(), "missing: put it back")),
             None => {
-                let root = AccountEntry { global: Privileges::all_global(), ..AccountEntry::new("root", "localhost") };
+                let mut root = AccountEntry::new(&AccountKey { user: "root".into(), host: "localhost".into() });
+                root.allow_everything();
                 file.write(&vec![root.clone()], &[])?;
                 vec![root]
             }
         };
-        Ok(Accounts { file, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
+        let failed_logins = login::FailedLogins::default();
+        Ok(Accounts { file, current: RwLock::new(Arc::new(list)), change: Mutex::new(()), failed_logins })
     }
 
     pub fn list(&self) -> Arc<AccountList> {
@@ -103,7 +121,7 @@ impl Accounts {
         let _one_at_a_time = self.change.lock();
         let mut next = AccountList::clone(&self.list());
         let result = f(&mut next)?;
-        if !next.iter().any(|a| a.global == Privileges::all_global()) {
+        if !next.iter().any(|a| a.global == Privileges::all_global() && !a.locked) {
             let message = "Operation failed: it would leave no account with all privileges";
             return Err(SqlError::new(ErrorCode::CannotUser, message));
         }
@@ -118,9 +136,7 @@ impl Accounts {
     /// The account that a client of this name from this host logs in as: the one with the most specific host.
     pub fn find(&self, user: &str, host: &str) -> Option<Account> {
         let list = self.list();
-        let matching = list.iter().filter(|a| a.user == user && host_matches(&a.host, host));
-        // Without wildcards first, then the longest text in front of the first wildcard.
-        let best = matching.max_by_key(|a| a.host.find(['%', '_']).unwrap_or(usize::MAX))?;
+        let best = most_specific(&list, user, host)?;
         Some(Account {
             user: best.user.clone(),
             host: best.host.clone(),
@@ -134,49 +150,29 @@ impl Accounts {
         self.list().iter().filter(|a| a.user == "root").all(|a| !a.authentication_string.is_empty())
     }
 
+    /// Sets a password without asking for any right.
     pub fn set_password(&self, user: &str, host: &str, password: &str) -> Result<()> {
         self.change(|list| {
             let account = list.iter_mut().find(|a| a.is(user, host)).ok_or_else(|| {
                 SqlError::new(ErrorCode::CannotUser, format!("Operation ALTER USER failed for '{user}'@'{host}'"))
             })?;
             account.authentication_string = password::hash(&account.plugin, password)?;
+            account.password.expired = false;
             Ok(())
         })
     }
 }
 
-/// Returns true if a client's host is one of an account's: `%` any text, `_` any character, letters without case.
-/// Loopback addresses are `localhost` too.
-fn host_matches(pattern: &str, host: &str) -> bool {
-    let loopback = matches!(host, "127.0.0.1" | "::1");
-    like(pattern.as_bytes(), host.as_bytes()) || (loopback && pattern.eq_ignore_ascii_case("localhost"))
+/// The entry of the account that such a client logs in as.
+fn most_specific<'l>(list: &'l AccountList, user: &str, host: &str) -> Option<&'l AccountEntry> {
+    let matching = list.iter().filter(|a| a.user == user && patterns::host_matches(&a.host, host));
+    // Without wildcards first, then the longest text in front of the first wildcard.
+    matching.max_by_key(|a| a.host.find(['%', '_']).unwrap_or(usize::MAX))
 }
 
-/// LIKE without escapes. Backtracks to the last `%` only, so it takes at most pattern x text steps.
-fn like(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'%') => {
-                star = Some((p + 1, t));
-                p += 1;
-            }
-            Some(c) if *c == b'_' || c.eq_ignore_ascii_case(&text[t]) => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((after, from)) => {
-                    p = after;
-                    t = from + 1;
-                    star = Some((after, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == b'%')
+/// Error 1396. `accounts`: their names as messages show them.
+fn failed(operation: &str, accounts: &[String]) -> SqlError {
+    SqlError::new(ErrorCode::CannotUser, format!("Operation {operation} failed for {}", accounts.join(",")))
 }
 
 #[cfg(test)]
@@ -194,7 +190,8 @@ mod tests {
         let accounts = open(dir.path());
         accounts
             .change(|list| {
-                list.extend(["%", "10.0.%", "10.0.0.7"].map(|host| AccountEntry::new("u", host)));
+                let keys = ["%", "10.0.%", "10.0.0.7"].map(|host| AccountKey { user: "u".into(), host: host.into() });
+                list.extend(keys.iter().map(AccountEntry::new));
                 Ok(())
             })
             .unwrap();
@@ -235,17 +232,18 @@ mod tests {
         assert_eq!(accounts.list().len(), 1);
     }
 
+    /// An account as files of format 1 have it.
     #[test]
-    fn host_patterns() {
-        for (pattern, host, want) in [
-            ("%", "", true),
-            ("10.%.1", "10.2.3.1", true),
-            ("10.%.1", "10.2.3.2", false),
-            ("h_st", "HOST", true),
-            ("h_st", "hst", false),
-            ("localhost", "::1", true),
-        ] {
-            assert_eq!(host_matches(pattern, host), want, "{pattern} {host}");
-        }
+    fn accounts_of_format_1_are_read() {
+        let text = r#"{"user":"u","host":"%","plugin":"caching_sha2_password","authentication_string":"",
+                       "global":16384,"databases":{"a_b":1}}"#;
+        let mut entry: AccountEntry = serde_json::from_str(text).unwrap();
+        entry.migrate();
+        assert!(entry.global.has(Privilege::Super) && entry.dynamic.get("SYSTEM_USER") == Some(&false));
+        assert_eq!(entry.patterns.keys().collect::<Vec<_>>(), ["a\\_b"]);
+        let written = serde_json::to_string(&entry).unwrap();
+        let mut again: AccountEntry = serde_json::from_str(&written).unwrap();
+        again.migrate();
+        assert_eq!(again, entry);
     }
 }

@@ -1,6 +1,5 @@
 //! MySQL's static privileges, as a set.
 
-use muster_types::{Result, SqlError};
 use serde::{Deserialize, Serialize};
 
 /// A set of privileges.
@@ -45,39 +44,51 @@ pub enum Privilege {
 
 use Privilege::*;
 
-/// Name, and whether it can be given for one database (else only for all: `*.*`).
-const ALL: [(Privilege, &str, bool); 31] = [
-    (Select, "SELECT", true),
-    (Insert, "INSERT", true),
-    (Update, "UPDATE", true),
-    (Delete, "DELETE", true),
-    (Create, "CREATE", true),
-    (Drop, "DROP", true),
-    (Reload, "RELOAD", false),
-    (Shutdown, "SHUTDOWN", false),
-    (Process, "PROCESS", false),
-    (File, "FILE", false),
-    (References, "REFERENCES", true),
-    (Index, "INDEX", true),
-    (Alter, "ALTER", true),
-    (ShowDatabases, "SHOW DATABASES", false),
-    (Super, "SUPER", false),
-    (CreateTemporaryTables, "CREATE TEMPORARY TABLES", true),
-    (LockTables, "LOCK TABLES", true),
-    (Execute, "EXECUTE", true),
-    (ReplicationSlave, "REPLICATION SLAVE", false),
-    (ReplicationClient, "REPLICATION CLIENT", false),
-    (CreateView, "CREATE VIEW", true),
-    (ShowView, "SHOW VIEW", true),
-    (CreateRoutine, "CREATE ROUTINE", true),
-    (AlterRoutine, "ALTER ROUTINE", true),
-    (CreateUser, "CREATE USER", false),
-    (Event, "EVENT", true),
-    (Trigger, "TRIGGER", true),
-    (CreateTablespace, "CREATE TABLESPACE", false),
-    (CreateRole, "CREATE ROLE", false),
-    (DropRole, "DROP ROLE", false),
-    (GrantOption, "GRANT OPTION", true),
+/// What a privilege is given for. The smaller what it can be given for, the later it stands here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// `*.*`.
+    Global,
+    Database,
+    Table,
+    Column,
+}
+
+use Level::*;
+
+/// Name, and the smallest thing that it can be given for.
+const ALL: [(Privilege, &str, Level); 31] = [
+    (Select, "SELECT", Column),
+    (Insert, "INSERT", Column),
+    (Update, "UPDATE", Column),
+    (Delete, "DELETE", Table),
+    (Create, "CREATE", Table),
+    (Drop, "DROP", Table),
+    (Reload, "RELOAD", Global),
+    (Shutdown, "SHUTDOWN", Global),
+    (Process, "PROCESS", Global),
+    (File, "FILE", Global),
+    (References, "REFERENCES", Column),
+    (Index, "INDEX", Table),
+    (Alter, "ALTER", Table),
+    (ShowDatabases, "SHOW DATABASES", Global),
+    (Super, "SUPER", Global),
+    (CreateTemporaryTables, "CREATE TEMPORARY TABLES", Database),
+    (LockTables, "LOCK TABLES", Database),
+    (Execute, "EXECUTE", Database),
+    (ReplicationSlave, "REPLICATION SLAVE", Global),
+    (ReplicationClient, "REPLICATION CLIENT", Global),
+    (CreateView, "CREATE VIEW", Table),
+    (ShowView, "SHOW VIEW", Table),
+    (CreateRoutine, "CREATE ROUTINE", Database),
+    (AlterRoutine, "ALTER ROUTINE", Database),
+    (CreateUser, "CREATE USER", Global),
+    (Event, "EVENT", Database),
+    (Trigger, "TRIGGER", Table),
+    (CreateTablespace, "CREATE TABLESPACE", Global),
+    (CreateRole, "CREATE ROLE", Global),
+    (DropRole, "DROP ROLE", Global),
+    (GrantOption, "GRANT OPTION", Table),
 ];
 
 impl Privilege {
@@ -98,10 +109,15 @@ impl Privileges {
         ALL.iter().fold(Privileges::NONE, |set, (p, ..)| set.with(*p))
     }
 
-    /// `ALL PRIVILEGES` at a level: without GRANT OPTION.
-    pub fn all(global: bool) -> Privileges {
-        let at_level = ALL.iter().filter(|(p, _, database)| *p != GrantOption && (global || *database));
+    /// All that a level has, GRANT OPTION included.
+    pub fn of_level(level: Level) -> Privileges {
+        let at_level = ALL.iter().filter(|(.., smallest)| *smallest >= level);
         at_level.fold(Privileges::NONE, |set, (p, ..)| set.with(*p))
+    }
+
+    /// `ALL PRIVILEGES` at a level: without GRANT OPTION.
+    pub fn all(level: Level) -> Privileges {
+        Privileges::of_level(level).without_grant_option()
     }
 
     #[must_use]
@@ -119,10 +135,15 @@ impl Privileges {
         Privileges(self.0 & !other.0)
     }
 
-    /// Returns the privileges among these that concern databases and what is in them.
     #[must_use]
-    pub fn of_databases(self) -> Privileges {
-        Privileges(self.0 & Privileges::all(false).with(GrantOption).0)
+    pub fn without_grant_option(self) -> Privileges {
+        self.without(Privileges::NONE.with(GrantOption))
+    }
+
+    /// Returns the privileges that are in both sets.
+    #[must_use]
+    pub fn both(self, other: Privileges) -> Privileges {
+        Privileges(self.0 & other.0)
     }
 
     pub fn has(self, p: Privilege) -> bool {
@@ -137,39 +158,44 @@ impl Privileges {
         self.0 == 0
     }
 
-    /// All names, and whether they can be given for one database.
-    pub fn names() -> impl Iterator<Item = (&'static str, bool)> {
-        ALL.iter().map(|(_, name, database)| (*name, *database))
+    /// All privileges with their names, and the smallest thing that each can be given for.
+    pub fn known() -> impl Iterator<Item = (Privilege, &'static str, Level)> {
+        ALL.iter().copied()
     }
 
-    /// The privileges named in GRANT or REVOKE. Error 1221 for one that the level does not have, 1235 for one that
-    /// is not known.
-    pub fn parse(names: &[String], global: bool) -> Result<Privileges> {
-        names.iter().try_fold(Privileges::NONE, |set, name| match name.as_str() {
-            "ALL" | "ALL PRIVILEGES" => Ok(set.union(Privileges::all(global))),
-            "USAGE" => Ok(set),
-            name => match ALL.iter().find(|(_, n, _)| *n == name) {
-                Some((p, _, database)) if global || *database => Ok(set.with(*p)),
-                Some(_) => Err(SqlError::new(
-                    muster_types::ErrorCode::WrongUsage,
-                    "Incorrect usage of DB GRANT and GLOBAL PRIVILEGES",
-                )),
-                None => Err(SqlError::unsupported(format!("GRANT {name}"))),
-            },
-        })
+    /// The privilege of this name; GRANT OPTION has none.
+    pub fn named(name: &str) -> Option<(Privilege, Level)> {
+        let named = ALL.iter().find(|(p, known, _)| *known == name && *p != GrantOption);
+        named.map(|(p, _, level)| (*p, *level))
     }
 
-    /// Returns the words of SHOW GRANTS: `USAGE` for none, `ALL PRIVILEGES` for all of a database. GRANT OPTION is not
-    /// named here.
-    pub fn describe(self, global: bool) -> String {
-        let set = self.without(Privileges::NONE.with(GrantOption));
+    /// The names in MySQL's order, without GRANT OPTION.
+    pub fn names(self) -> Vec<&'static str> {
+        let listed = ALL.iter().filter(|(p, ..)| self.has(*p) && *p != GrantOption);
+        listed.map(|(_, name, _)| *name).collect()
+    }
+
+    /// The words of SHOW GRANTS: `USAGE` for none, `ALL PRIVILEGES` for all of a database or a table. GRANT OPTION is
+    /// not named here.
+    pub fn describe(self, level: Level) -> String {
+        let set = self.without_grant_option();
         if set.is_empty() {
             return "USAGE".into();
         }
-        if !global && set == Privileges::all(false) {
+        if level != Global && set == Privileges::all(level) {
             return "ALL PRIVILEGES".into();
         }
-        let names: Vec<&str> = ALL.iter().filter(|(p, ..)| set.has(*p)).map(|(_, name, _)| *name).collect();
+        set.names().join(", ")
+    }
+
+    /// The words of error 1142, in the order of mysql.user's columns.
+    pub fn in_message(self) -> String {
+        let before = Privileges(self.0 & (References.bit() - 1));
+        let mut names = before.names();
+        if self.has(GrantOption) {
+            names.push("GRANT");
+        }
+        names.extend(self.without(before).names());
         names.join(", ")
     }
 }
@@ -187,15 +213,14 @@ mod tests {
 
     #[test]
     fn levels() {
-        let names = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-        assert_eq!(
-            Privileges::parse(&names(&["SELECT", "CREATE VIEW"]), false).unwrap().describe(false),
-            "SELECT, CREATE VIEW"
-        );
-        assert_eq!(Privileges::parse(&names(&["ALL PRIVILEGES"]), false).unwrap().describe(false), "ALL PRIVILEGES");
-        assert_eq!(Privileges::parse(&names(&["USAGE"]), true).unwrap().describe(true), "USAGE");
-        let e = Privileges::parse(&names(&["PROCESS"]), false).unwrap_err();
-        assert_eq!(e.code.number(), 1221);
-        assert!(!Privileges::all(false).has(CreateUser) && !Privileges::all(true).has(GrantOption));
+        let set = Privileges::NONE.with(Select).with(CreateView).with(GrantOption);
+        assert_eq!(set.describe(Database), "SELECT, CREATE VIEW");
+        assert_eq!(set.with(References).in_message(), "SELECT, GRANT, REFERENCES, CREATE VIEW");
+        assert_eq!(Privileges::all(Database).describe(Database), "ALL PRIVILEGES");
+        assert_eq!(Privileges::all(Table).describe(Table), "ALL PRIVILEGES");
+        assert_eq!(Privileges::NONE.describe(Global), "USAGE");
+        assert_eq!(Privileges::all(Column).describe(Column), "ALL PRIVILEGES");
+        assert!(!Privileges::all(Database).has(CreateUser) && !Privileges::all(Global).has(GrantOption));
+        assert_eq!(Privileges::named("EVENT"), Some((Event, Database)));
     }
 }

@@ -84,9 +84,7 @@ fn check_renamed(context: &StatementContext, from: &(String, String), actions: &
         let AlterAction::Rename(to) = action else { continue };
         let to = context.qualify(to)?;
         context.check_table(&from.0, &from.1, Privilege::Drop, "DROP")?;
-        for (p, command) in [(Privilege::Create, "CREATE"), (Privilege::Insert, "INSERT")] {
-            context.check_table(&to.0, &to.1, p, command)?;
-        }
+        context.check_table_all(&to.0, &to.1, &[Privilege::Create, Privilege::Insert])?;
         check_not_virtual(context, &to.0)?;
     }
     Ok(())

@@ -39,7 +39,7 @@ fn renew(context: &StatementContext, names: &[TableName]) -> Result<Vec<Vec<Valu
     let mut lines = Vec::new();
     for name in names {
         let (database, name) = context.qualify(name)?;
-        context.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        context.check_some_columns(&database, &name, &[Privilege::Select, Privilege::Insert])?;
         let mut report = Report { table: format!("{database}.{name}"), operation: "analyze", lines: Vec::new() };
         let analyze = |context: &StatementContext| {
             let entry = context.lock_named(&database, &name, TableUse::Read)?;
@@ -69,7 +69,7 @@ fn change_histograms(
         return Ok(report.lines);
     };
     let (database, name) = context.qualify(name)?;
-    context.check_table(&database, &name, Privilege::Select, "SELECT")?;
+    context.check_some_columns(&database, &name, &[Privilege::Select, Privilege::Insert])?;
     report.table = format!("{database}.{name}");
     let entry = match context.lock_named(&database, &name, TableUse::Read) {
         Ok(entry) => entry,

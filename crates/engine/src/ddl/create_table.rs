@@ -240,7 +240,7 @@ fn create_table_like(
 ) -> Result<Option<TableId>> {
     let (database, name) = begin(context, statement)?;
     let (source_database, source) = context.qualify(source)?;
-    context.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
+    context.check_some_column(&source_database, &source, Privilege::Select, "SELECT")?;
     if (&source_database, &source) == (&database, &name) {
         return Err(SqlError::table_not_unique(&name));
     }

@@ -172,7 +172,9 @@ fn with_parent(
     let found = definitions.table(&key.database, &key.table).ok();
     let parent = if is_itself { Some(table) } else { found.map(|entry| &*entry.def) };
     if !is_itself {
-        context.rights.check_table(&key.database, &key.table, Privilege::References, "REFERENCES")?;
+        let rights = &context.rights;
+        let denied = |_| rights.table_denied(&format!("{}.{}", key.database, key.table), "REFERENCES");
+        rights.check_table(&key.database, &key.table, Privilege::References, "REFERENCES").map_err(denied)?;
     }
     let Some(parent) = parent else {
         if context.checks_foreign_keys() {

@@ -14,12 +14,13 @@
 //!   maintenance    REPAIR and CHECKSUM TABLE                  maintenance.rs
 //!   programs       DROP PROCEDURE, FUNCTION, TRIGGER, EVENT   programs.rs
 //!   views          CREATE, ALTER and DROP VIEW                views.rs
-//!   users          CREATE USER .. REVOKE                      users.rs
+//!   accounts       CREATE USER .. REVOKE                      accounts.rs
 //!   show_create    definitions back as text                   show_create.rs
 //! ```
 //!
 //! All of it blocks (files are made and synced) and runs on a blocking thread.
 
+mod accounts;
 mod analyze;
 mod checks;
 pub mod columns;
@@ -34,9 +35,9 @@ pub mod maintenance;
 mod programs;
 pub mod show_create;
 mod tables;
-mod users;
 mod views;
 
+pub use accounts::change_accounts;
 pub use analyze::analyze;
 pub use checks::check_tables;
 pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
@@ -45,7 +46,6 @@ pub use default::shown as shown_default;
 pub use maintenance::{checksum_tables, repair_tables};
 pub use programs::drop_program;
 pub use tables::{drop_tables, rename_tables, truncate_table};
-pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 
 use crate::{statement::StatementContext, system_schema};

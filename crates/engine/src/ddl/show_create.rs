@@ -11,11 +11,6 @@ use muster_algebra::{
 use muster_types::{Collation, SqlModes, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
-/// A name in backticks.
-pub fn identifier(name: &str) -> String {
-    NameQuotes::Backticks.around(name)
-}
-
 /// The quotes that SHOW CREATE puts around names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameQuotes {

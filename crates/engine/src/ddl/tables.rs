@@ -108,12 +108,8 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     for (from, to) in pairs {
         let (from, to) = (context.qualify(from)?, context.qualify(to)?);
         check_table_name(&to.1)?;
-        for (p, command) in [(Privilege::Alter, "ALTER"), (Privilege::Drop, "DROP")] {
-            context.rights.check_table(&from.0, &from.1, p, command)?;
-        }
-        for (p, command) in [(Privilege::Create, "CREATE"), (Privilege::Insert, "INSERT")] {
-            context.rights.check_table(&to.0, &to.1, p, command)?;
-        }
+        context.rights.check_table_all(&from.0, &from.1, &[Privilege::Alter, Privilege::Drop])?;
+        context.rights.check_table_all(&to.0, &to.1, &[Privilege::Create, Privilege::Insert])?;
         check_not_virtual(context, &from.0)?;
         check_not_virtual(context, &to.0)?;
         steps.push((from, to));

@@ -219,7 +219,7 @@ fn definer(context: &StatementContext, security: &ViewSecurity) -> Result<Option
         ViewSecurity::Definer(name) if !name.current => {
             let named = Definer { user: name.user.clone(), host: name.host.clone() };
             if named != own {
-                context.rights.check_global(Privilege::Super)?;
+                context.rights.check_global_or(Privilege::Super, "SET_USER_ID", "SUPER or SET_USER_ID")?;
             }
             Some(named)
         }

@@ -7,9 +7,9 @@ use crate::{
 };
 use muster_sql::{
     BindEnv,
-    bind::{self, Surroundings},
+    bind::{self, Beneath, ChangeTarget, Surroundings},
 };
-use muster_types::{Result, Value};
+use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 /// A statement whose names are known, on tables that stay as they are until its transaction ends.
@@ -41,8 +41,8 @@ pub fn bind<B>(
     }
 }
 
-/// Checks the privileges of a statement: those on its targets by the names that it gives them, and SELECT on all other
-/// tables. Errors 1142.
+/// Checks the privileges of a statement: those on its targets by the names that it gives them, SELECT on all other
+/// tables, then those on columns. Errors 1142 and 1143, 1356 for what views lead to.
 pub fn check_privileges(
     context: &StatementContext,
     surroundings: &Surroundings,
@@ -50,10 +50,30 @@ pub fn check_privileges(
     needed: &[(Privilege, &str)],
 ) -> Result<()> {
     for (database, name) in &surroundings.tables {
-        let is_target = targets.iter().any(|t| t.named == (database.clone(), name.clone()));
-        let needed = if is_target { needed } else { &[(Privilege::Select, "SELECT")] };
-        for (privilege, command) in needed {
-            context.check_table(database, name, *privilege, command)?;
+        let pair = (database.clone(), name.clone());
+        let is_target = targets.iter().any(|t| t.named == pair);
+        let is_read = !is_target || surroundings.tables_again.contains(&pair);
+        let read = is_read.then_some(&(Privilege::Select, "SELECT"));
+        for (privilege, command) in needed.iter().filter(|_| is_target).chain(read) {
+            context.check_some_column(database, name, *privilege, command)?;
+        }
+    }
+    for target in targets {
+        check_beneath(context, target, needed)?;
+    }
+    surroundings.denied.clone().map_or(Ok(()), Err)
+}
+
+/// Checks the privileges on the tables through which a view leads to a target. Error 1356.
+fn check_beneath(context: &StatementContext, target: &ChangeTarget, needed: &[(Privilege, &str)]) -> Result<()> {
+    for Beneath { database, name, definer } in &target.beneath {
+        let of_definer = definer.as_ref().map(|definer| context.rights.of_definer(definer)).transpose()?;
+        let rights = of_definer.as_ref().unwrap_or(&context.rights);
+        let written = needed.iter().filter(|(privilege, _)| *privilege != Privilege::Select);
+        for (privilege, command) in written {
+            if rights.check_some_column(database, name, *privilege, command).is_err() {
+                return Err(SqlError::view_invalid(&target.named.0, &target.named.1));
+            }
         }
     }
     Ok(())

@@ -37,7 +37,7 @@ pub fn insert_bound(
     parameters: &[Value],
     source: Option<&ShortSource<'_>>,
 ) -> Result<Done> {
-    check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
+    check_insert(context, bound)?;
     let target = OpenTarget::open(context, tables.set(), &bound.target.table)?;
     // The query of INSERT ... SELECT reads what has been committed by now, not what the transaction saw first.
     let seen = context.read_newest();
@@ -70,6 +70,11 @@ pub fn insert_bound(
     };
     insert.after(inserted)?;
     Ok(insert.done(rows != 1))
+}
+
+/// Error 1142 or 1143 for an account that may not insert rows, or read what the statement names.
+pub fn check_insert(context: &StatementContext, bound: &BoundInsert) -> Result<()> {
+    check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))
 }
 
 /// The privileges on the table that rows come into.

@@ -50,13 +50,13 @@ mod write;
 
 pub use convert::Conversion;
 pub use create_select::create_table_select;
-pub use delete::delete;
+pub use delete::{check_delete, delete};
 pub use evaluation::Evaluation;
 pub use foreign_keys::missing_parent;
 pub use in_place::{InPlace, change_in_place};
-pub use insert::insert;
+pub use insert::{check_insert, insert};
 pub use load::{LoadParts, TakeRows, load_rows, set_variables};
 pub use row_insert::LoadCounts;
 pub use rules::Rules;
 pub use search::plan as plan_search;
-pub use update::update;
+pub use update::{check_update, update};

@@ -20,7 +20,7 @@ use muster_algebra::ColId;
 use muster_exec::FirstRows;
 use muster_sql::{
     Update,
-    bind::{BoundUpdate, ChangeTarget, NewValue, Search, bind_update},
+    bind::{BoundUpdate, ChangeTarget, Search, bind_update},
 };
 use muster_storage::LockedRow;
 use muster_types::{Result, Value};
@@ -45,7 +45,7 @@ pub fn update_rows(
     tables: &Arc<StatementTables>,
     by: Option<&BySearch<'_>>,
 ) -> Result<Done> {
-    check_privileges_of(context, bound)?;
+    check_update(context, bound)?;
     let conversion = Conversion::new(context, bound.ignore);
     same_table::check_keys(bound)?;
     let parameters: &[_] = by.map_or(&[], |by| by.parameters);
@@ -106,23 +106,9 @@ pub fn update_rows(
 }
 
 /// Error 1142 or 1143 for an account that may not change, or read, what the statement names.
-fn check_privileges_of(context: &StatementContext, bound: &BoundUpdate) -> Result<()> {
+pub fn check_update(context: &StatementContext, bound: &BoundUpdate) -> Result<()> {
     let named: Vec<_> = bound.targets.iter().collect();
-    let mut needed = vec![(Privilege::Update, "UPDATE")];
-    if reads(bound) {
-        needed.push((Privilege::Select, "SELECT"));
-    }
-    check_privileges(context, &bound.surroundings, &named, &needed)
-}
-
-/// Returns true if the statement looks at values of its tables.
-fn reads(bound: &BoundUpdate) -> bool {
-    let computes = bound.assignments.iter().any(|a| matches!(a.value, NewValue::Expr(_)));
-    let searches = match &bound.search {
-        Search::Table(table) => !table.conditions.is_empty() || !table.order.is_empty(),
-        Search::Query(_) => true,
-    };
-    computes || searches
+    check_privileges(context, &bound.surroundings, &named, &[(Privilege::Update, "UPDATE")])
 }
 
 /// A row with NULL for the columns that were not kept.

@@ -95,7 +95,7 @@ fn show<B>(
     request: Request,
 ) -> Result<Explained> {
     let Request { kind, needed, analyze, form } = request;
-    check_privileges(context, surroundings, &targets, &[needed, (Privilege::Select, "SELECT")])?;
+    check_privileges(context, surroundings, &targets, &[needed])?;
     if analyze {
         if form != Form::Tree {
             let name = if form == Form::Traditional { "TRADITIONAL" } else { "JSON" };

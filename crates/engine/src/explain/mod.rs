@@ -34,7 +34,7 @@ use muster_optimizer::Trace;
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use output::{Form, form};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// Explains a statement. Nothing changes; only a query that is analyzed runs. Error 1235 for what MySQL lacks, too.
 pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &[Value]) -> Result<Explained> {
@@ -42,6 +42,7 @@ pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &
     output::check_into(explain.into.as_deref(), form)?;
     // EXPLAIN tells what the optimizer noted, whether the session wants a trace or not.
     let trace = context.trace.get_or_init(Trace::on);
+    context.explains.store(true, Relaxed);
     let shown = match &*explain.statement {
         Statement::Query(query) => of_query(context, query, parameters, (explain.analyze, form)),
         Statement::Insert(statement) => changes::insert(context, statement, parameters, explain.analyze, form),

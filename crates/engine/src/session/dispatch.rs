@@ -44,6 +44,7 @@ impl SessionState {
         parameters: &[Value],
     ) -> Result<Outcome> {
         use Statement::*;
+        self.check_password_changed(Some(statement))?;
         match statement {
             Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
             Insert(insert) => {
@@ -109,12 +110,8 @@ impl SessionState {
             ExecutePrepared { name, variables } => self.execute_named(context, name, variables),
             Deallocate { name } => done(self.deallocate(name)),
 
-            CreateUser { if_not_exists, users } => done(ddl::create_users(context, users, *if_not_exists)),
-            AlterUser { if_exists, users } => done(ddl::alter_users(context, users, *if_exists)),
-            DropUser { if_exists, users } => done(ddl::drop_users(context, users, *if_exists)),
-            SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
-            Grant(grant) => done(ddl::grant(context, grant)),
-            Revoke(grant) => done(ddl::revoke(context, grant)),
+            Account(statement) => done(self.change_accounts(context, statement)),
+            SetRole(roles) => done(self.set_role(context, roles)),
         }
     }
 

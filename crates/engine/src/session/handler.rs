@@ -74,7 +74,7 @@ impl SessionState {
         if self.handlers.iter().any(|handler| handler.name.eq_ignore_ascii_case(&name)) {
             return Err(SqlError::table_not_unique(&name));
         }
-        context.check_table(&database, &table_name, Privilege::Select, "SELECT")?;
+        context.check_some_column(&database, &table_name, Privilege::Select, "SELECT")?;
         let definitions = context.tables.definitions();
         let schema = definitions.schema(&database)?;
         let Some(entry) = schema.tables.get(&table_name) else {
@@ -99,6 +99,8 @@ impl SessionState {
         let tables = definitions.schemas.get(&handler.database).map(|schema| &schema.tables);
         let found = tables.and_then(|tables| tables.values().find(|entry| entry.def.id == handler.table));
         let Some(table) = found.map(|entry| entry.def.clone()) else { return Err(unknown(&read.name)) };
+        // The right may be gone since the table was opened.
+        context.check_table(&handler.database, &table.name, Privilege::Select, "SELECT")?;
         let index = match &read.index {
             None => None,
             Some(name) => Some(index_of(&table, name, &handler.name)?),

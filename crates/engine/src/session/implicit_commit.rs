@@ -40,8 +40,7 @@ fn effect(statement: &Statement) -> Effect {
             Effect::Defines
         }
         TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } | DropProgram { .. } => Effect::Defines,
-        CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
-        Grant(_) | Revoke(_) => Effect::Defines,
+        Account(_) => Effect::Defines,
         AnalyzeTable(_) | CheckTable(_) | RepairTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
         OptimizeTable(_) => Effect::Defines,
         ExportStatistics { .. } | ImportStatistics { .. } => Effect::Commits,

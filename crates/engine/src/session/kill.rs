@@ -28,7 +28,9 @@ impl SessionState {
         let target = id.and_then(|id| self.database.sessions().get(id));
         let target =
             target.ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, format!("Unknown thread id: {shown}")))?;
-        if target.user() != context.rights.user && !context.rights.global().has(Privilege::Super) {
+        let rights = &context.rights;
+        let may_kill = rights.global().has(Privilege::Super) || rights.has_dynamic("CONNECTION_ADMIN");
+        if target.user() != rights.user && !may_kill {
             return Err(SqlError::new(ErrorCode::KillDenied, format!("You are not owner of thread {shown}")));
         }
         self.database.kill(target.id, query_only)?;
@@ -46,7 +48,20 @@ impl SessionState {
     /// Error 1227 without RELOAD.
     pub fn flush(&mut self, context: &Arc<StatementContext>, options: &[FlushOption]) -> Result<Done> {
         for option in options {
-            context.rights.check_global(Privilege::Reload)?;
+            let rights = &context.rights;
+            match option {
+                FlushOption::Status => {
+                    rights.check_global_or(Privilege::Reload, "FLUSH_STATUS", "RELOAD or FLUSH_STATUS")?;
+                }
+                FlushOption::Tables(_) | FlushOption::TablesWithReadLock(_) => {
+                    rights.check_global_or(Privilege::Reload, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
+                }
+                FlushOption::OptimizerCosts => {
+                    let names = "RELOAD or FLUSH_OPTIMIZER_COSTS";
+                    rights.check_global_or(Privilege::Reload, "FLUSH_OPTIMIZER_COSTS", names)?;
+                }
+                FlushOption::Privileges | FlushOption::Other(_) => rights.check_global(Privilege::Reload)?,
+            }
             match option {
                 FlushOption::Status => {
                     self.process.counters.reset();
@@ -55,7 +70,8 @@ impl SessionState {
                 FlushOption::Tables(tables) => self.flush_tables(context, tables)?,
                 FlushOption::TablesWithReadLock(tables) => self.flush_with_read_lock(context, tables)?,
                 FlushOption::OptimizerCosts => self.database.flush_costs()?,
-                FlushOption::Privileges | FlushOption::Other(_) => {}
+                FlushOption::Privileges => self.database.accounts().forget_failed_logins(),
+                FlushOption::Other(_) => {}
             }
         }
         Ok(Done::default())

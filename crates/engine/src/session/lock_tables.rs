@@ -121,8 +121,10 @@ impl SessionState {
 /// The stored tables and the views that a name of LOCK TABLES stands for: a table, or a view with what it reads.
 fn lockable(context: &Arc<StatementContext>, name: &TableName, write: bool) -> Result<Vec<LockedTable>> {
     let (database, name) = context.qualify(name)?;
-    context.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
-    context.check_table(&database, &name, Privilege::Select, "SELECT")?;
+    if !context.tables.is_temporary(&database, &name) {
+        context.rights.check_database(&database, Privilege::LockTables)?;
+    }
+    context.check_some_column(&database, &name, Privilege::Select, "SELECT")?;
     context.wait_while_filled(&database, &name)?;
     if context.tables.is_temporary(&database, &name) {
         // It is the session's alone.

@@ -10,6 +10,7 @@
 //!     set           SET                                                    set.rs
 //!     set_var       variables that a statement's hints change              set_var.rs
 //!     charsets      SET NAMES; what the client speaks and reads            charsets.rs
+//!     roles         SET ROLE; expired passwords                            roles.rs
 //!     prepared      PREPARE, EXECUTE, the protocol's prepared statements   prepared.rs
 //!     transaction   START TRANSACTION .. COMMIT, savepoints                transaction.rs
 //!     lock_tables   LOCK TABLES, UNLOCK TABLES, FLUSH TABLES               lock_tables.rs
@@ -31,6 +32,7 @@ mod loading;
 mod lock_tables;
 mod login;
 mod prepared;
+mod roles;
 mod select_into;
 mod set;
 mod set_var;
@@ -203,7 +205,9 @@ impl Session {
 
     /// COM_INIT_DB, USE.
     pub fn use_database(&mut self, database: &str) -> Result<()> {
-        self.state.lock().use_database(database)
+        let mut state = self.state.lock();
+        state.check_password_changed(None)?;
+        state.use_database(database)
     }
 
     /// The current database.
@@ -251,6 +255,12 @@ impl Session {
     pub fn is_super(&self) -> bool {
         let state = self.state.lock();
         state.login.is_super(&state.database)
+    }
+
+    /// Says that the client has to change its password before it does anything else (error 1820). Ends with the next
+    /// change of user.
+    pub fn set_must_change_password(&mut self) {
+        self.state.lock().login.must_change_password = true;
     }
 
     /// What OK packets tell of the session's transaction.

@@ -4,6 +4,7 @@ use super::state::SessionState;
 use crate::{
     ColumnInfo, Outcome, Prepared,
     command_counters::Command,
+    dml,
     statement::{BindEnvironment, Done, StatementContext, StatementTables, query},
     threads,
     variables::Variables,
@@ -144,6 +145,7 @@ impl SessionState {
 
     fn prepare_statement(&mut self, sql: &str) -> Result<Prepared> {
         let prepared = PreparedStatement::parse(sql, self.prepared_now())?;
+        self.check_password_changed(Some(&prepared.statement))?;
         self.prepared.check_room()?;
         let columns = match &*prepared.statement {
             Statement::Query(query) => {
@@ -187,9 +189,9 @@ impl SessionState {
             let env = environment.with(tables, Parameters::Unknown);
             match statement {
                 Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop),
-                Statement::Insert(insert) => bind_insert(insert, &env).map(drop),
-                Statement::Update(update) => bind_update(update, &env).map(drop),
-                Statement::Delete(delete) => bind_delete(delete, &env).map(drop),
+                Statement::Insert(insert) => dml::check_insert(&context, &bind_insert(insert, &env)?),
+                Statement::Update(update) => dml::check_update(&context, &bind_update(update, &env)?),
+                Statement::Delete(delete) => dml::check_delete(&context, &bind_delete(delete, &env)?),
                 _ => Ok(()),
             }
         });

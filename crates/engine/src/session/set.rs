@@ -170,10 +170,6 @@ fn given_value(given: &SetValue, evaluated: Value) -> Option<Value> {
 
 /// Error 1227.
 pub(super) fn check_variables_admin(context: &StatementContext) -> Result<()> {
-    if context.rights.global().has(Privilege::Super) {
-        return Ok(());
-    }
-    let message = "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this \
-                   operation";
-    Err(SqlError::new(ErrorCode::SpecificAccessDenied, message))
+    let names = "SUPER or SYSTEM_VARIABLES_ADMIN";
+    context.rights.check_global_or(Privilege::Super, "SYSTEM_VARIABLES_ADMIN", names)
 }

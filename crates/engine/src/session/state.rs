@@ -24,7 +24,10 @@ use crate::{
 use muster_exec::QueryCounters;
 use muster_storage::mutex::Mutex;
 use muster_types::{Collation, Result, SqlModes, Value};
-use std::sync::{Arc, OnceLock, atomic::Ordering::Relaxed};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
@@ -218,6 +221,7 @@ impl SessionState {
             kept: None,
             view: Mutex::default(),
             trace: OnceLock::new(),
+            explains: AtomicBool::new(false),
             inner_locking: Mutex::default(),
             counted_rows: OnceLock::new(),
             filled_table: OnceLock::new(),

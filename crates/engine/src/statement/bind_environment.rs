@@ -2,7 +2,7 @@
 
 use super::{StatementContext, StatementTables, found_rows::CountedRows};
 use crate::{
-    accounts::Privilege,
+    accounts::{AccountKey, Privilege, graph},
     short_path::TextVariable,
     variables::{self, OF_BINDING, definitions::Kind},
 };
@@ -159,6 +159,22 @@ impl SessionValues for BindEnvironment<'_> {
     fn current_user(&self) -> String {
         let context = self.of_the_moment();
         format!("{}@{}", context.rights.account.user, context.rights.account.host)
+    }
+
+    fn current_role(&self) -> String {
+        let roles = &self.of_the_moment().rights.roles;
+        match roles.is_empty() {
+            true => "NONE".into(),
+            false => roles.iter().map(AccountKey::in_backticks).collect::<Vec<_>>().join(","),
+        }
+    }
+
+    fn roles_graph(&self) -> String {
+        let context = self.of_the_moment();
+        match context.rights.has_dynamic("ROLE_ADMIN") || context.rights.global().has(Privilege::Super) {
+            true => graph::graphml(&context.database.accounts().list()),
+            false => graph::EMPTY.into(),
+        }
     }
 
     fn connection_id(&self) -> u32 {

@@ -22,7 +22,7 @@ use muster_types::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -52,6 +52,8 @@ pub struct StatementContext {
     pub view: Mutex<Option<Arc<ReadView>>>,
     /// Where the optimizer notes what it considers; empty if nobody wants to know.
     pub trace: OnceLock<Trace>,
+    /// True for EXPLAIN, which takes rights on what views read.
+    pub explains: AtomicBool,
     /// The rows that subqueries, derived tables and views lock by clauses of their own.
     pub inner_locking: Mutex<Vec<Locking>>,
     /// The rows of a result that are delivered while all are counted (SQL_CALC_FOUND_ROWS).
@@ -193,6 +195,29 @@ impl StatementContext {
             true => Ok(()),
             false => self.rights.check_table(database, table, p, command),
         }
+    }
+
+    /// As [`StatementContext::check_table`], where the privilege on a column of the table will do.
+    pub fn check_some_column(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
+        match self.tables.is_own(database, table) {
+            true => Ok(()),
+            false => self.rights.check_some_column(database, table, p, command),
+        }
+    }
+
+    /// As [`StatementContext::check_table`], for several privileges: error 1142 names those that are missing.
+    pub fn check_table_all(&self, database: &str, table: &str, wanted: &[Privilege]) -> Result<()> {
+        match self.tables.is_own(database, table) {
+            true => Ok(()),
+            false => self.rights.check_table_all(database, table, wanted),
+        }
+    }
+
+    /// As [`StatementContext::check_some_column`], for several privileges: error 1142 names those that are missing.
+    pub fn check_some_columns(&self, database: &str, table: &str, wanted: &[Privilege]) -> Result<()> {
+        let on_columns = self.rights.on_columns(database, table);
+        let missing: Vec<Privilege> = wanted.iter().copied().filter(|p| !on_columns.has(*p)).collect();
+        self.check_table_all(database, table, &missing)
     }
 
     pub fn warn(&self, code: ErrorCode, message: impl Into<String>) {

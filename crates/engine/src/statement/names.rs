@@ -7,7 +7,7 @@ use crate::{
     cost_tables, system_schema,
     tables::TableSet,
 };
-use muster_algebra::{Catalog, Definer, TableDef, TableId, ViewDef};
+use muster_algebra::{Catalog, ColumnAccess, Definer, TableDef, TableId, ViewDef};
 use muster_exec::VirtualRows;
 use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result, SqlError};
@@ -40,6 +40,8 @@ pub struct StatementTables {
     has_waited: AtomicBool,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
     checks_select: bool,
+    /// The rights of the definers of views that were looked up.
+    definers: Mutex<Vec<(Definer, Arc<Rights>)>>,
     /// True for a statement that locks what it reads, and so reads what has been committed by then.
     locks_rows: AtomicBool,
 }
@@ -67,6 +69,7 @@ impl StatementTables {
             has_found_filled: AtomicBool::new(false),
             has_waited: AtomicBool::new(false),
             checks_select,
+            definers: Mutex::default(),
             locks_rows: AtomicBool::new(false),
         })
     }
@@ -177,7 +180,7 @@ impl StatementTables {
     }
 
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
-    /// it reads.
+    /// it reads. Error 1345 for an EXPLAIN without rights on what a view reads.
     fn check_select(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
         if definer.is_none() && self.context.tables.is_temporary(database, name) {
             return Ok(());
@@ -187,13 +190,43 @@ impl StatementTables {
 
     /// As [`StatementTables::check_select`], for a table that a view reads, whatever temporary table has its name.
     fn check_select_of_stored(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
-        let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
-        match definer {
-            // Who may do nothing in a database does not learn what is in it.
-            None if !self.checks_select && self.context.rights.sees_tables(database) => Ok(()),
+        let check = |rights: &Rights| rights.check_some_column(database, name, Privilege::Select, "SELECT");
+        let allowed = match definer {
+            // Who may do nothing with a table does not learn what is in it.
+            None if !self.checks_select && self.context.rights.sees_table(database, name) => Ok(()),
             None => check(&self.context.rights),
-            Some(definer) => check(&self.context.rights.of_definer(definer)?),
+            // What a statement that changes rows reads and writes through a view is checked by columns.
+            Some(definer) if !self.checks_select => {
+                let rights = self.of_definer(definer)?;
+                if rights.sees_table(database, name) { Ok(()) } else { check(&rights) }
+            }
+            Some(definer) => self.of_definer(definer).and_then(|rights| check(&rights)),
+        };
+        allowed?;
+        match definer {
+            Some(_) if self.context.explains.load(Relaxed) => check(&self.context.rights).map_err(|_| no_explain()),
+            _ => Ok(()),
         }
+    }
+
+    /// Error 1345 for an EXPLAIN that would show what a view is made of.
+    fn check_shows_view(&self, database: &str, name: &str) -> Result<()> {
+        let is_hidden = || !self.context.rights.on_table(database, name).has(Privilege::ShowView);
+        match self.context.explains.load(Relaxed) && is_hidden() {
+            true => Err(no_explain()),
+            false => Ok(()),
+        }
+    }
+
+    /// The rights of a view's definer. Error 1449.
+    fn of_definer(&self, definer: &Definer) -> Result<Arc<Rights>> {
+        let mut known = self.definers.lock();
+        if let Some((_, rights)) = known.iter().find(|(known, _)| known == definer) {
+            return Ok(Arc::clone(rights));
+        }
+        let rights = Arc::new(self.context.rights.of_definer(definer)?);
+        known.push((definer.clone(), Arc::clone(&rights)));
+        Ok(rights)
     }
 }
 
@@ -265,30 +298,60 @@ impl Catalog for StatementTables {
         }
         self.check_select(database, name, definer)?;
         let Some(entry) = self.definitions().schema(database)?.views.get(name) else { return Ok(None) };
+        self.check_shows_view(database, name)?;
         self.note_use(entry.id, name)?;
         Ok(Some(entry.def.clone()))
     }
 
+    fn column_access(
+        &self,
+        database: &str,
+        name: &str,
+        definer: Option<&Definer>,
+    ) -> Result<Option<Arc<ColumnAccess>>> {
+        let database = system_schema::of_name(database).unwrap_or(database);
+        let access = match definer {
+            None if self.context.tables.is_own(database, name) => None,
+            None => self.context.rights.column_access(database, name, !self.checks_select),
+            Some(definer) => self.of_definer(definer)?.column_access(database, name, !self.checks_select),
+        };
+        Ok(access.map(Arc::new))
+    }
+
     fn check_locking(&self, database: &str, table: &str, exclusive: bool) -> Result<()> {
-        check_locking(&self.context.rights, database, table, exclusive)
+        check_locking(&self.context, database, table, exclusive)
     }
 }
 
-/// Errors 1142 and 3550: nobody locks rows of `information_schema`.
-pub fn check_locking(rights: &Rights, database: &str, table: &str, exclusive: bool) -> Result<()> {
-    if system_schema::of_name(database) != Some(system_schema::NAME) {
-        return Ok(());
-    }
-    if !exclusive {
+/// Errors 1142 and 3550: nobody locks rows of `information_schema`, and only an account that may change or lock a table
+/// locks its rows for itself.
+pub fn check_locking(context: &StatementContext, database: &str, table: &str, exclusive: bool) -> Result<()> {
+    let rights = &context.rights;
+    let denied = |table: &str| Err(rights.table_denied(table, "SELECT with locking clause"));
+    if system_schema::of_name(database) == Some(system_schema::NAME) {
+        if exclusive {
+            return denied(&table.to_uppercase());
+        }
         let message = "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
         return Err(SqlError::new(ErrorCode::NoLockingOfInformationSchema, message));
     }
-    let (user, host) = (&rights.user, &rights.host);
-    let message = format!(
-        "SELECT with locking clause command denied to user '{user}'@'{host}' for table '{}'",
-        table.to_uppercase()
-    );
-    Err(SqlError::new(ErrorCode::TableAccessDenied, message))
+    let definitions = context.tables.definitions();
+    // Another name is that of a common table expression.
+    let is_table = definitions.schemas.get(database).is_some_and(|schema| schema.has(table));
+    if !exclusive || !is_table || context.tables.is_own(database, table) {
+        return Ok(());
+    }
+    let set = rights.on_table(database, table);
+    let may_lock = [Privilege::Update, Privilege::Delete, Privilege::LockTables].into_iter().any(|p| set.has(p));
+    match may_lock || rights.on_columns(database, table).has(Privilege::Update) {
+        true => Ok(()),
+        false => denied(table),
+    }
+}
+
+fn no_explain() -> SqlError {
+    let message = "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
+    SqlError::new(ErrorCode::ViewNoExplain, message)
 }
 
 fn unknown_virtual_table(schema: &str, name: &str) -> SqlError {

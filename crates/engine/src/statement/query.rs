@@ -201,7 +201,7 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
     }
     let mut planned = plan(context, query, parameters)?;
     let mut locking = query.locking();
-    refuse_locked_information(context, query, &locking)?;
+    check_locking(context, query, &locking)?;
     locking.extend(context.inner_locking.lock().iter().cloned());
     if locking.is_empty() && context.reads_lock() {
         locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits, inner: false });
@@ -216,14 +216,13 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
     })
 }
 
-/// Errors 1142 and 3550: nobody locks rows of `information_schema`.
-fn refuse_locked_information(context: &StatementContext, query: &Query, locking: &[Locking]) -> Result<()> {
+/// Errors 1142 and 3550 for rows that the account may not lock.
+pub fn check_locking(context: &StatementContext, query: &Query, locking: &[Locking]) -> Result<()> {
     for clause in locking {
         for (table, _) in query.tables().into_iter().filter(|(_, shown)| clause.names(shown)) {
             let database = table.database.as_ref().or(context.session.current_database.as_ref());
-            database.map_or(Ok(()), |database| {
-                names::check_locking(&context.rights, database, &table.name, clause.exclusive)
-            })?;
+            database
+                .map_or(Ok(()), |database| names::check_locking(context, database, &table.name, clause.exclusive))?;
         }
     }
     Ok(())

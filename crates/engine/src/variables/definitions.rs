@@ -74,6 +74,7 @@ pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZE
 /// when it listens; there is no Unix socket.
 #[rustfmt::skip]
 pub const DEFINITIONS: &[Definition] = &[
+    rw("activate_all_roles_on_login", Global, Bool, "OFF"),
     rw("admission_queue_size", Global, Int(0, 100000), "1000"),
     rw("admission_running_max", Global, Int(0, 10000), "0"),
     ro("auto_generate_certs", Global, Bool, "ON"),
@@ -102,6 +103,7 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("datadir", Global, Text, ""),
     rw("default_authentication_plugin", Global, Text, "caching_sha2_password"),
     rw("default_collation_for_utf8mb4", Both, Collation, "utf8mb4_0900_ai_ci"),
+    rw("default_password_lifetime", Global, Int(0, 65535), "0"),
     rw("default_storage_engine", Both, Text, "InnoDB"),
     rw("default_tmp_storage_engine", Both, Text, "InnoDB"),
     rw("default_week_format", Both, Int(0, 7), "0"),
@@ -169,6 +171,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("low_priority_updates", Both, Bool, "OFF"),
     ro("lower_case_file_system", Global, Bool, "OFF"),
     ro("lower_case_table_names", Global, Int(0, 2), "0"),
+    rw("mandatory_roles", Global, Text, ""),
     rw("max_allowed_packet", Both, Int(1024, 1073741824), "67108864"),
     rw("max_connections", Global, Int(1, 100000), "151"),
     rw("max_error_count", Both, Int(0, 65535), "1024"),
@@ -198,6 +201,9 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("optimizer_trace_limit", Both, Int(0, 2147483647), "1"),
     rw("optimizer_trace_max_mem_size", Both, Int(0, U32), "1048576"),
     rw("optimizer_trace_offset", Both, Int(-2147483648, 2147483647), "-1"),
+    rw("password_history", Global, Int(0, U32), "0"),
+    rw("password_require_current", Global, Bool, "OFF"),
+    rw("password_reuse_interval", Global, Int(0, U32), "0"),
     ro("performance_schema", Global, Bool, "OFF"),
     ro("pid_file", Global, Text, ""),
     rw("plan_cache_size", Global, Int(0, 1048576), "4096"),

@@ -283,6 +283,7 @@ pub const CALLS: &[Call] = &[
     bits("FOUND_ROWS", "FOUND_ROWS() + i").varies(),
     length("ICU_VERSION", "CONCAT(a, ICU_VERSION())").varies(),
     bits("LAST_INSERT_ID", "LAST_INSERT_ID() + id").varies(),
+    length("ROLES_GRAPHML", "CONCAT(a, ROLES_GRAPHML())").varies(),
     bits("ROW_COUNT", "ROW_COUNT() + i").varies(),
     length("SCHEMA", "CONCAT(a, SCHEMA())").varies(),
     length("SESSION_USER", "CONCAT(a, SESSION_USER())").varies(),

@@ -1,9 +1,9 @@
 //! The state of binding one statement.
 
 use super::{
-    BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
-    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls,
-    written_null::WrittenParts,
+    BindEnv, column_rights::ColumnRights, declared::as_operand, dependency::Dependencies,
+    expr::literal::bytes_as_number, hints::Block, numbering::Expressions, rollup::GroupingCall, scope::FromClause,
+    star::Star, window::WindowCalls, written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{
@@ -43,6 +43,8 @@ pub(crate) struct Binder<'a> {
     pub aggregated: bool,
     /// See [`super::Bound::first_table_again`].
     pub first_table_again: bool,
+    /// See [`super::dml::Surroundings::tables_again`].
+    pub tables_again: Vec<(String, String)>,
     pub warnings: Vec<SqlError>,
     /// What is told as a note.
     pub notes: Vec<SqlError>,
@@ -89,6 +91,7 @@ pub(crate) struct Binder<'a> {
     pub fields_are_bytes: bool,
     /// What is known of the parts of select items.
     pub parts: WrittenParts,
+    pub column_rights: ColumnRights,
 }
 
 /// A mention of a stored table.
@@ -174,6 +177,7 @@ impl<'a> Binder<'a> {
             uses_variables: false,
             aggregated: false,
             first_table_again: false,
+            tables_again: Vec::new(),
             warnings: Vec::new(),
             notes: Vec::new(),
             blocks: Vec::new(),
@@ -199,6 +203,7 @@ impl<'a> Binder<'a> {
             field_variables: Vec::new(),
             fields_are_bytes: false,
             parts: WrittenParts::default(),
+            column_rights: ColumnRights::default(),
         }
     }
 

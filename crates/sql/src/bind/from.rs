@@ -190,7 +190,7 @@ impl Binder<'_> {
                 }
             };
             let (l, r) = (one(&left)?, one(&right)?);
-            let (a, b) = (self.column_item(from.columns[l].id), self.column_item(from.columns[r].id));
+            let (a, b) = (self.read_column(from.columns[l].id), self.read_column(from.columns[r].id));
             on.push(self.compare(muster_algebra::CompareOp::Eq, a, b)?.expr);
             merged.push(if keeps_right { r } else { l });
             hidden.push(if keeps_right { l } else { r });

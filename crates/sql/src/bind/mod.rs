@@ -10,6 +10,7 @@
 //!   rollup      WITH ROLLUP, GROUPING()
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
+//!   column_rights  the columns that the account may read and write
 //!   output      DISTINCT, and the columns that sort keys need
 //!   result_shape   what clients are told of a column: lengths and temporary tables
 //!   chosen_shape   .. of one of several values      written_null  .. whether it can be NULL
@@ -25,6 +26,7 @@ mod aggregate;
 mod auto_is_null;
 mod binder;
 mod chosen_shape;
+mod column_rights;
 mod cut_fraction;
 mod declared;
 mod dependency;
@@ -65,6 +67,7 @@ pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;
 
 use binder::Binder;
+pub use column_rights::Beneath;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{
     Collation, Result, SqlError, SqlModes, SqlType, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
@@ -122,6 +125,14 @@ pub trait SessionValues {
     /// `user@host` of the account (CURRENT_USER()).
     fn current_user(&self) -> String {
         self.user()
+    }
+    /// The active roles (CURRENT_ROLE()).
+    fn current_role(&self) -> String {
+        "NONE".into()
+    }
+    /// ROLES_GRAPHML().
+    fn roles_graph(&self) -> String {
+        String::new()
     }
     fn connection_id(&self) -> u32;
     fn last_insert_id(&self) -> u64;
@@ -263,7 +274,7 @@ fn bind_query_for(query: &Query, env: &BindEnv, is_for_client: bool) -> Result<B
         // Whoever runs the query locks rows of what its plan reads.
         false => binder.query(&sqlparser::ast::Query { locks: Vec::new(), ..(*query.ast).clone() }, &names, true)?,
     };
-    Ok(binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect()))
+    binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect())
 }
 
 /// An expression outside a query: SET, DO, KILL. It mentions no columns; what of it is not known at once (a call, a
@@ -276,17 +287,21 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let item = binder.expression(&expr.ast, &Scope::of(&from), &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
-    Ok(binder.into_bound(rel, vec![(id, expr.text.clone())]))
+    binder.into_bound(rel, vec![(id, expr.text.clone())])
 }
 
 impl Binder<'_> {
     /// The end of binding: the relation, to which the hints now refer, and all that was found on the way.
-    fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Bound {
+    /// Error 1142 or 1143 if a column that the account may not read is among that.
+    fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Result<Bound> {
+        if let Some(denied) = self.column_rights.take_error() {
+            return Err(denied);
+        }
         let hints = self.resolve_hints(&mut rel);
         for (id, _) in outputs.iter().filter(|(id, _)| self.null_extended.contains(id)) {
             self.columns.set_null_extended(*id);
         }
-        Bound {
+        Ok(Bound {
             rel,
             outputs,
             columns: self.columns,
@@ -299,7 +314,7 @@ impl Binder<'_> {
             warnings: self.warnings,
             notes: self.notes,
             hints,
-        }
+        })
     }
 }
 
@@ -355,5 +370,5 @@ pub fn bind_rows(
     if !predicates.is_empty() {
         rel = Rel::Filter { input: Box::new(rel), predicates };
     }
-    Ok(binder.into_bound(rel, named.into_iter().map(|(name, id)| (id, name)).collect()))
+    binder.into_bound(rel, named.into_iter().map(|(name, id)| (id, name)).collect())
 }

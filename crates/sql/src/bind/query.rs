@@ -111,7 +111,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Error 1142 or 3550 for a subquery that locks rows of `information_schema`.
+    /// Error 1142 or 3550 for a subquery that locks rows which it may not lock.
     fn check_locking(&self, query: &ast::Query, names: &Names) -> Result<()> {
         let clauses = locking_of(query);
         for (table, shown) in tables_of(query) {

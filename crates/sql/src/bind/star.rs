@@ -7,6 +7,7 @@ use super::{
     select::Selected,
 };
 use crate::parse::offset_of;
+use muster_algebra::ColumnUse;
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{
     ast::{self, SelectItem, SelectItemQualifiedWildcardKind, Spanned},
@@ -56,6 +57,7 @@ impl Binder<'_> {
             let columns = positions.iter().map(|i| written(from, *i)).collect();
             self.stars.push(Star { place: item.span(), columns });
         }
+        self.use_unnamed(positions.iter().map(|i| &from.columns[*i].id), ColumnUse::Select);
         let selected = |i: usize| {
             let column = &from.columns[i];
             let name = column.name.clone();

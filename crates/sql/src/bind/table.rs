@@ -100,13 +100,16 @@ impl Binder<'_> {
         if let Some(def) = self.table_def(database, table, names)? {
             self.mention(&def.database, &def.name, names);
             let joined = self.base_table(def.clone(), alias_name, hints)?;
+            self.guard_columns(&def.database, &def.name, &joined.from, names)?;
             self.note_table(alias_name, Some(def), &joined);
             return Ok(joined);
         }
         if let Some(view) = self.env.catalog.view(database, table, names.definer)? {
             self.mention(&view.database, &view.name, names);
             refuse_index_hints(hints, &view.name)?;
-            return self.view(&view, alias_name, names);
+            let joined = self.view(&view, alias_name, names)?;
+            self.guard_columns(&view.database, &view.name, &joined.from, names)?;
+            return Ok(joined);
         }
         self.env.catalog.check_database(database)?;
         Err(SqlError::no_such_table(database, table))
@@ -133,9 +136,11 @@ impl Binder<'_> {
     fn mention(&mut self, database: &str, name: &str, names: &Names) {
         let pair = (database.to_string(), name.to_string());
         self.first_table_again |= self.tables.first() == Some(&pair);
-        if names.view_depth == 0 && !self.tables.contains(&pair) {
-            self.tables.push(pair);
+        if names.view_depth > 0 {
+            return;
         }
+        let list = if self.tables.contains(&pair) { &mut self.tables_again } else { &mut self.tables };
+        list.push(pair);
     }
 
     pub(super) fn base_table(
@@ -250,16 +255,7 @@ impl Binder<'_> {
 
     /// A view is bound from its text, with the names its definer saw.
     fn view(&mut self, view: &ViewDef, alias: &str, names: &Names) -> Result<Joined> {
-        let invalid = || {
-            SqlError::new(
-                ErrorCode::ViewInvalid,
-                format!(
-                    "View '{}.{}' references invalid table(s) or column(s) or function(s) or definer/invoker of view \
-                     lack rights to use them",
-                    view.database, view.name
-                ),
-            )
-        };
+        let invalid = || SqlError::view_invalid(&view.database, &view.name);
         if names.view_depth >= MAX_VIEW_DEPTH {
             return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, "Too high level of nesting for view"));
         }
@@ -277,15 +273,22 @@ impl Binder<'_> {
             cte_depth: names.cte_depth,
         };
         let (reads, outside) = (self.reads.len(), std::mem::take(&mut self.view_checks));
+        let denied_outside = self.column_rights.set_aside();
         let begun = self.begin_derived(alias, None);
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
             ErrorCode::NoSuchTable
             | ErrorCode::BadField
             | ErrorCode::BadDb
             | ErrorCode::FunctionDoesNotExist
-            | ErrorCode::TableAccessDenied => invalid(),
+            | ErrorCode::TableAccessDenied
+            | ErrorCode::ColumnAccessDenied => invalid(),
             _ => e,
         })?;
+        let outputs: Vec<ColId> = bound.outputs.iter().map(|output| output.id).collect();
+        let is_merged = is_merged(&bound.rel) && !self.is_kept_apart(alias);
+        if !self.column_rights.leave_view(denied_outside, &outputs, is_merged, &invalid()) {
+            return Err(invalid());
+        }
         self.end_derived(begun, &bound.rel, alias);
         let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);

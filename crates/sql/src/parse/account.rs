@@ -1,9 +1,21 @@
-//! Users and privileges.
+//! Users: CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
-use super::cursor::Cursor;
-use crate::{Authentication, Grant, GrantScope, Statement, TableName, UserName, UserSpec};
-use muster_types::{Result, SqlError};
+use super::{cursor::Cursor, reserved::is_reserved, roles::role_list};
+use crate::{
+    AccountOptions, AccountStatement, Authentication, OrDefault, PasswordExpiry, RoleSet, Statement, TlsRequirement,
+    UserAttribute, UserName, UserSpec,
+};
+use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::{Token, Word};
+
+/// Most failed logins and days of PASSWORD_LOCK_TIME (manual 13.7.1.3).
+const LOCK_MAX: u64 = 32_767;
+/// Most days and passwords of the other clauses.
+const DAYS_MAX: u64 = 65_535;
+
+fn own_account() -> UserName {
+    UserName { user: String::new(), host: String::new(), current: true }
+}
 
 /// `'user'@'host'`, `user@host`, `user`, `CURRENT_USER()`. The tokenizer makes `@` a part of bare words.
 pub(super) fn user_name(c: &mut Cursor) -> Result<UserName> {
@@ -11,7 +23,7 @@ pub(super) fn user_name(c: &mut Cursor) -> Result<UserName> {
         if c.accept_token(&Token::LParen) {
             c.expect_token(&Token::RParen)?;
         }
-        return Ok(UserName { user: String::new(), host: String::new(), current: true });
+        return Ok(own_account());
     }
     let (user, mut host) = match c.peek(0) {
         Token::Word(Word { value, quote_style: None, .. }) if value.contains('@') && !value.starts_with('@') => {
@@ -20,6 +32,7 @@ pub(super) fn user_name(c: &mut Cursor) -> Result<UserName> {
             c.advance();
             pair
         }
+        Token::Word(Word { value, quote_style: None, .. }) if is_reserved(value) => return Err(c.error()),
         _ => (c.name_or_string()?, None),
     };
     if host.is_none() {
@@ -49,15 +62,21 @@ pub(super) fn user_name(c: &mut Cursor) -> Result<UserName> {
 }
 
 fn user_spec(c: &mut Cursor) -> Result<UserSpec> {
-    let name = user_name(c)?;
-    if !c.accept("IDENTIFIED") {
-        return Ok(UserSpec { name, authentication: None });
+    let name = match c.at("USER") && *c.peek(1) == Token::LParen && *c.peek(2) == Token::RParen {
+        true => {
+            (0..3).for_each(|_| c.advance());
+            own_account()
+        }
+        false => user_name(c)?,
+    };
+    // No account has an old password beside the one that counts.
+    if c.accept("DISCARD OLD PASSWORD") || !c.accept("IDENTIFIED") {
+        return Ok(UserSpec { name, authentication: None, replaced: None });
     }
     let authentication = if c.accept("WITH") {
         let plugin = c.name_or_string()?;
         if c.accept("BY") {
-            random_password(c)?;
-            Authentication::Password { plugin: Some(plugin), password: c.string()? }
+            password(c, Some(plugin))?
         } else if c.accept("AS") {
             Authentication::Hash { plugin, hash: hash(c)? }
         } else {
@@ -65,17 +84,23 @@ fn user_spec(c: &mut Cursor) -> Result<UserSpec> {
         }
     } else {
         c.expect("BY")?;
-        random_password(c)?;
-        Authentication::Password { plugin: None, password: c.string()? }
+        password(c, None)?
     };
-    if c.at("REPLACE") || c.at("RETAIN") || c.at("DISCARD") {
-        return Err(SqlError::unsupported(format!("IDENTIFIED .. {}", c.word(0))));
+    let replaced = if c.accept("REPLACE") { Some(c.string()?) } else { None };
+    if c.at("RETAIN") {
+        return Err(SqlError::unsupported("RETAIN CURRENT PASSWORD"));
     }
-    Ok(UserSpec { name, authentication: Some(authentication) })
+    if c.at("AND") {
+        return Err(SqlError::unsupported("several authentication factors"));
+    }
+    Ok(UserSpec { name, authentication: Some(authentication), replaced })
 }
 
-fn random_password(c: &Cursor) -> Result<()> {
-    if c.at("RANDOM") { Err(SqlError::unsupported("RANDOM PASSWORD")) } else { Ok(()) }
+fn password(c: &mut Cursor, plugin: Option<String>) -> Result<Authentication> {
+    Ok(match c.accept("RANDOM PASSWORD") {
+        true => Authentication::Random { plugin },
+        false => Authentication::Password { plugin, password: c.string()? },
+    })
 }
 
 /// A hash as text or as hexadecimal digits.
@@ -89,41 +114,154 @@ fn hash(c: &mut Cursor) -> Result<String> {
     c.string()
 }
 
-/// Reads `USER ..` behind CREATE or ALTER.
-pub(super) fn create_or_alter(c: &mut Cursor, create: bool) -> Result<Statement> {
+/// Reads `USER ..` behind CREATE.
+pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     c.expect("USER")?;
-    let exists = c.accept(if create { "IF NOT EXISTS" } else { "IF EXISTS" });
+    let if_not_exists = c.accept("IF NOT EXISTS");
     let users = c.list(user_spec)?;
-    options(c)?;
-    Ok(if create {
-        Statement::CreateUser { if_not_exists: exists, users }
-    } else {
-        Statement::AlterUser { if_exists: exists, users }
+    let default_roles = if c.accept("DEFAULT ROLE") { c.list(user_name)? } else { Vec::new() };
+    let options = AccountOptions { default_roles, ..options(c)? };
+    Ok(Statement::Account(AccountStatement::CreateUser { if_not_exists, users, options }))
+}
+
+/// Reads `USER ..` behind ALTER.
+pub(super) fn alter(c: &mut Cursor) -> Result<Statement> {
+    c.expect("USER")?;
+    let if_exists = c.accept("IF EXISTS");
+    let users = c.list(user_spec)?;
+    if let [UserSpec { name, authentication: None, .. }] = &users[..]
+        && c.accept("DEFAULT ROLE")
+    {
+        let roles = default_roles(c)?;
+        let users = vec![name.clone()];
+        return Ok(Statement::Account(AccountStatement::SetDefaultRole { roles, users, alters: true, if_exists }));
+    }
+    let options = options(c)?;
+    Ok(Statement::Account(AccountStatement::AlterUser { if_exists, users, options }))
+}
+
+/// `NONE`, `ALL` or a list of roles.
+pub(super) fn default_roles(c: &mut Cursor) -> Result<RoleSet> {
+    Ok(match c.accept_any(&["NONE", "ALL"]) {
+        Some("NONE") => RoleSet::None,
+        Some(_) => RoleSet::AllExcept(Vec::new()),
+        None => RoleSet::Listed(role_list(c)?),
     })
 }
 
-/// Account options: what changes nothing here is read, what would is refused.
-fn options(c: &mut Cursor) -> Result<()> {
-    while !c.at_end() {
-        let harmless = [
-            "REQUIRE NONE",
-            "ACCOUNT UNLOCK",
-            "PASSWORD EXPIRE NEVER",
-            "PASSWORD EXPIRE DEFAULT",
-            "PASSWORD HISTORY DEFAULT",
-            "PASSWORD REUSE INTERVAL DEFAULT",
-            "PASSWORD REQUIRE CURRENT DEFAULT",
-        ];
-        if c.accept_any(&harmless).is_none() {
-            let word = c.word(0);
-            let known =
-                ["REQUIRE", "ACCOUNT", "PASSWORD", "WITH", "COMMENT", "ATTRIBUTE", "DEFAULT", "FAILED_LOGIN_ATTEMPTS"];
-            return Err(if known.contains(&word.as_str()) {
-                SqlError::unsupported(format!("USER .. {word} {}", c.word(1)).trim_end())
-            } else {
-                c.error()
+/// The clauses behind the users, in the order that MySQL takes them in.
+fn options(c: &mut Cursor) -> Result<AccountOptions> {
+    let mut options = AccountOptions { tls: tls(c)?, ..AccountOptions::default() };
+    if c.accept("WITH") {
+        limits(c, &mut options)?;
+    }
+    while let Some(clause) = c.accept_any(&["ACCOUNT", "PASSWORD", "FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"]) {
+        match clause {
+            "ACCOUNT" => {
+                options.locked = Some(c.accept_any(&["LOCK", "UNLOCK"]).ok_or_else(|| c.error())? == "LOCK");
+            }
+            "PASSWORD" => password_option(c, &mut options)?,
+            "PASSWORD_LOCK_TIME" if c.accept("UNBOUNDED") => options.lock_days = Some(-1),
+            "PASSWORD_LOCK_TIME" => options.lock_days = Some(bounded(c, clause, 0, LOCK_MAX)? as i32),
+            _ => options.failed_login_attempts = Some(bounded(c, clause, 0, LOCK_MAX)? as u16),
+        }
+    }
+    if c.accept("COMMENT") {
+        options.attribute = Some(UserAttribute::Comment(c.string()?));
+    } else if c.accept("ATTRIBUTE") {
+        options.attribute = Some(UserAttribute::Json(c.string()?));
+    }
+    Ok(options)
+}
+
+/// A number between bounds; error 1525 for another.
+fn bounded(c: &mut Cursor, what: &str, min: u64, max: u64) -> Result<u64> {
+    let n = c.unsigned()?;
+    match (min..=max).contains(&n) {
+        true => Ok(n),
+        false => Err(SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{n}'"))),
+    }
+}
+
+fn tls(c: &mut Cursor) -> Result<Option<TlsRequirement>> {
+    if !c.accept("REQUIRE") {
+        return Ok(None);
+    }
+    match c.accept_any(&["NONE", "SSL", "X509"]) {
+        Some("NONE") => return Ok(Some(TlsRequirement::None)),
+        Some("SSL") => return Ok(Some(TlsRequirement::Ssl)),
+        Some(_) => return Ok(Some(TlsRequirement::X509)),
+        None => {}
+    }
+    let (mut subject, mut issuer, mut cipher) = (None, None, None);
+    while let Some(word) = c.accept_any(&["SUBJECT", "ISSUER", "CIPHER"]) {
+        let slot = match word {
+            "SUBJECT" => &mut subject,
+            "ISSUER" => &mut issuer,
+            _ => &mut cipher,
+        };
+        if slot.replace(c.string()?).is_some() {
+            return Err(SqlError::new(
+                ErrorCode::DuplicateArgument,
+                format!("Option '{word}' used twice in statement"),
+            ));
+        }
+        c.accept("AND");
+    }
+    match (&subject, &issuer, &cipher) {
+        (None, None, None) => Err(c.error()),
+        _ => Ok(Some(TlsRequirement::Certificate { subject, issuer, cipher })),
+    }
+}
+
+/// `MAX_USER_CONNECTIONS n`. Limits by the hour are not counted, so none but 0, which is no limit, can be set.
+fn limits(c: &mut Cursor, options: &mut AccountOptions) -> Result<()> {
+    let names = ["MAX_USER_CONNECTIONS", "MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR"];
+    let mut any = false;
+    while let Some(name) = c.accept_any(&names) {
+        let n = c.unsigned()?;
+        match name {
+            "MAX_USER_CONNECTIONS" => options.connections_max = Some(u32::try_from(n).unwrap_or(u32::MAX)),
+            _ if n == 0 => {}
+            _ => return Err(SqlError::unsupported(name)),
+        }
+        any = true;
+    }
+    if any { Ok(()) } else { Err(c.error()) }
+}
+
+/// What follows `PASSWORD`.
+fn password_option(c: &mut Cursor, options: &mut AccountOptions) -> Result<()> {
+    match c.accept_any(&["EXPIRE", "HISTORY", "REUSE INTERVAL", "REQUIRE CURRENT"]) {
+        Some("EXPIRE") => {
+            options.expiry = Some(match c.accept_any(&["DEFAULT", "NEVER", "INTERVAL"]) {
+                Some("DEFAULT") => PasswordExpiry::Default,
+                Some("NEVER") => PasswordExpiry::Never,
+                Some(_) => {
+                    let days = bounded(c, "DAY", 1, DAYS_MAX)?;
+                    c.expect("DAY")?;
+                    PasswordExpiry::Days(days as u16)
+                }
+                None => PasswordExpiry::Now,
             });
         }
+        Some("HISTORY") if c.accept("DEFAULT") => options.history = Some(OrDefault::Default),
+        Some("HISTORY") => {
+            options.history = Some(OrDefault::Own(bounded(c, "PASSWORD HISTORY", 0, DAYS_MAX)? as u16));
+        }
+        Some("REUSE INTERVAL") if c.accept("DEFAULT") => options.reuse_days = Some(OrDefault::Default),
+        Some("REUSE INTERVAL") => {
+            options.reuse_days = Some(OrDefault::Own(bounded(c, "DAY", 0, DAYS_MAX)? as u16));
+            c.expect("DAY")?;
+        }
+        Some(_) => {
+            options.requires_current = Some(match c.accept_any(&["DEFAULT", "OPTIONAL"]) {
+                Some("DEFAULT") => OrDefault::Default,
+                Some(_) => OrDefault::Own(false),
+                None => OrDefault::Own(true),
+            });
+        }
+        None => return Err(c.error()),
     }
     Ok(())
 }
@@ -132,93 +270,33 @@ fn options(c: &mut Cursor) -> Result<()> {
 pub(super) fn drop_user(c: &mut Cursor) -> Result<Statement> {
     c.expect("USER")?;
     let if_exists = c.accept("IF EXISTS");
-    Ok(Statement::DropUser { if_exists, users: c.list(user_name)? })
+    Ok(Statement::Account(AccountStatement::DropUser { if_exists, users: c.list(user_name)? }))
+}
+
+/// Reads `USER ..` behind RENAME.
+pub(super) fn rename(c: &mut Cursor) -> Result<Statement> {
+    c.expect("USER")?;
+    let pairs = c.list(|c| {
+        let from = user_name(c)?;
+        c.expect("TO")?;
+        Ok((from, user_name(c)?))
+    })?;
+    Ok(Statement::Account(AccountStatement::RenameUser(pairs)))
 }
 
 /// Reads what follows `SET PASSWORD`.
 pub(super) fn set_password(c: &mut Cursor) -> Result<Statement> {
-    let user = if c.accept("FOR") { Some(user_name(c)?) } else { None };
-    c.expect_token(&Token::Eq)?;
-    Ok(Statement::SetPassword { user: user.filter(|u| !u.current), password: c.string()? })
-}
-
-pub(super) fn grant(c: &mut Cursor) -> Result<Statement> {
-    c.expect("GRANT")?;
-    let privileges = privileges(c)?;
-    if c.at("TO") {
-        return Err(SqlError::unsupported("GRANT role"));
-    }
-    c.expect("ON")?;
-    let scope = scope(c)?;
-    c.expect("TO")?;
-    let users = c.list(user_name)?;
-    if c.at("IDENTIFIED") || c.at("AS") {
-        return Err(c.error());
-    }
-    let grant_option = c.accept("WITH GRANT OPTION");
-    Ok(Statement::Grant(Grant { privileges, scope, users, grant_option, if_exists: false }))
-}
-
-pub(super) fn revoke(c: &mut Cursor) -> Result<Statement> {
-    c.expect("REVOKE")?;
-    let if_exists = c.accept("IF EXISTS");
-    let mut privileges = privileges(c)?;
-    let scope = if c.accept("ON") {
-        scope(c)?
-    } else if privileges.iter().any(|p| p == "GRANT OPTION") {
-        GrantScope::Global
-    } else {
-        return Err(SqlError::unsupported("REVOKE role"));
+    let user = if c.accept("FOR") { user_name(c)? } else { own_account() };
+    let password = match c.accept("TO RANDOM") {
+        true => None,
+        false => {
+            c.expect_token(&Token::Eq)?;
+            Some(c.string()?)
+        }
     };
-    c.expect("FROM")?;
-    let users = c.list(user_name)?;
-    let grant_option = privileges.iter().any(|p| p == "GRANT OPTION");
-    if privileges.len() > 1 {
-        privileges.retain(|p| p != "GRANT OPTION");
+    let replaced = if c.accept("REPLACE") { Some(c.string()?) } else { None };
+    if c.at("RETAIN") {
+        return Err(SqlError::unsupported("RETAIN CURRENT PASSWORD"));
     }
-    Ok(Statement::Revoke(Grant { privileges, scope, users, grant_option, if_exists }))
-}
-
-/// Words up to the next comma, ON, TO or FROM; `ALL` is `ALL PRIVILEGES`.
-fn privileges(c: &mut Cursor) -> Result<Vec<String>> {
-    c.list(|c| {
-        let mut words: Vec<String> = Vec::new();
-        while !["ON", "TO", "FROM"].iter().any(|w| c.at(w)) && !c.word(0).is_empty() {
-            words.push(c.word(0));
-            c.advance();
-        }
-        if *c.peek(0) == Token::LParen {
-            return Err(SqlError::unsupported("privileges on columns"));
-        }
-        if words.is_empty() {
-            // A role by its quoted name.
-            return Err(if c.try_string().is_some() { SqlError::unsupported("GRANT role") } else { c.error() });
-        }
-        let text = words.join(" ");
-        Ok(if text == "ALL" { "ALL PRIVILEGES".into() } else { text })
-    })
-}
-
-fn scope(c: &mut Cursor) -> Result<GrantScope> {
-    if c.at("FUNCTION") || c.at("PROCEDURE") {
-        return Err(SqlError::unsupported(format!("privileges on {}", c.word(0))));
-    }
-    if c.at("TABLE") && !matches!(c.peek(1), Token::Period) {
-        c.advance();
-    }
-    if c.accept_token(&Token::Mul) {
-        if c.accept_token(&Token::Period) {
-            c.expect_token(&Token::Mul)?;
-            return Ok(GrantScope::Global);
-        }
-        return Ok(GrantScope::Database(None));
-    }
-    let first = c.identifier()?;
-    if !c.accept_token(&Token::Period) {
-        return Ok(GrantScope::Table(TableName { database: None, name: first }));
-    }
-    if c.accept_token(&Token::Mul) {
-        return Ok(GrantScope::Database(Some(first)));
-    }
-    Ok(GrantScope::Table(TableName { database: Some(first), name: c.identifier()? }))
+    Ok(Statement::Account(AccountStatement::SetPassword { user, password, replaced }))
 }

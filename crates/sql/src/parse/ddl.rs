@@ -4,6 +4,7 @@ use super::{
     account, alter, column,
     cursor::Cursor,
     foreign_key::{at_foreign_key, foreign_key},
+    roles,
 };
 use crate::{
     CheckSpec, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, DropIndex, IndexColumn,
@@ -19,7 +20,10 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
         return Ok(Statement::CreateDatabase(database(c, true)?));
     }
     if c.at("USER") {
-        return account::create_or_alter(c, true);
+        return account::create(c);
+    }
+    if c.at("ROLE") {
+        return roles::create(c);
     }
     if c.accept("TABLE") {
         return table(c, false);
@@ -37,7 +41,7 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     }
     let what = c.word(0);
     Err(match what.as_str() {
-        "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL"
+        "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" | "TABLESPACE" | "SERVER" | "LOGFILE" | "SPATIAL"
         | "RESOURCE" | "AGGREGATE" | "UNDO" | "LIBRARY" => SqlError::unsupported(format!("CREATE {what}")),
         _ => c.error(),
     })
@@ -462,12 +466,13 @@ pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::DropIndex(DropIndex { table, name, method: alter::methods(c)? }))
         }
         "USER" => account::drop_user(c),
+        "ROLE" => roles::drop_role(c),
         "PREPARE" => {
             c.advance();
             Ok(Statement::Deallocate { name: c.identifier()? })
         }
         "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" => drop_program(c),
-        "TABLESPACE" | "SERVER" | "ROLE" | "LOGFILE" | "SPATIAL" | "RESOURCE" | "UNDO" => {
+        "TABLESPACE" | "SERVER" | "LOGFILE" | "SPATIAL" | "RESOURCE" | "UNDO" => {
             Err(SqlError::unsupported(format!("DROP {what}")))
         }
         _ => Err(c.error()),
@@ -493,7 +498,7 @@ pub(super) fn alter(c: &mut Cursor) -> Result<Statement> {
         return Ok(Statement::AlterDatabase(database(c, false)?));
     }
     if c.at("USER") {
-        return account::create_or_alter(c, false);
+        return account::alter(c);
     }
     if c.accept("TABLE") {
         return alter::table(c);
@@ -513,7 +518,7 @@ pub(super) fn alter(c: &mut Cursor) -> Result<Statement> {
 pub(super) fn rename(c: &mut Cursor) -> Result<Statement> {
     c.expect("RENAME")?;
     if c.at("USER") {
-        return Err(SqlError::unsupported("RENAME USER"));
+        return account::rename(c);
     }
     if c.accept_any(&["TABLE", "TABLES"]).is_none() {
         return Err(c.error());

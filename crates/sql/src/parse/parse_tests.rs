@@ -434,7 +434,7 @@ fn show_keeps_its_filters() {
 #[test]
 fn accounts_and_privileges() {
     let user = |sql: &str| match parse(sql).unwrap_or_else(|e| panic!("{sql}: {e}")) {
-        Statement::CreateUser { users, .. } => users[0].clone(),
+        Statement::Account(AccountStatement::CreateUser { users, .. }) => users[0].clone(),
         other => panic!("{other:?}"),
     };
     for (sql, name, host) in [
@@ -449,11 +449,12 @@ fn accounts_and_privileges() {
         assert_eq!((spec.name.user.as_str(), spec.name.host.as_str()), (name, host), "{sql}");
         assert!(matches!(spec.authentication, Some(Authentication::Password { password, .. }) if password == "p"));
     }
-    let Statement::Grant(g) = parse("grant select, create view on db.* to 'a'@'%', b with grant option").unwrap()
+    let Statement::Account(AccountStatement::Grant(g)) =
+        parse("grant select, create view on db.* to 'a'@'%', b with grant option").unwrap()
     else {
         panic!()
     };
-    assert_eq!(g.privileges, ["SELECT", "CREATE VIEW"]);
+    assert_eq!(g.privileges.iter().map(|p| &p.name).collect::<Vec<_>>(), ["SELECT", "CREATE VIEW"]);
     assert_eq!((g.scope, g.users.len(), g.grant_option), (GrantScope::Database(Some("db".into())), 2, true));
     for sql in [
         "alter user current_user() identified by 'x'",

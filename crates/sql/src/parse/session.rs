@@ -1,6 +1,6 @@
 //! SET, FLUSH, PREPARE.
 
-use super::{account, cursor::Cursor};
+use super::{account, cursor::Cursor, roles};
 use crate::{FlushOption, Isolation, PrepareSource, SetItem, SetValue, Statement, VariableScope};
 use muster_types::{Result, SqlError};
 use sqlparser::tokenizer::{Token, Word};
@@ -10,13 +10,18 @@ pub(super) fn set(c: &mut Cursor) -> Result<Statement> {
     if c.accept("PASSWORD") {
         return account::set_password(c);
     }
-    for other in ["RESOURCE", "ROLE", "STATEMENT"] {
+    for other in ["RESOURCE", "STATEMENT"] {
         if c.at(other) && !matches!(c.peek(1), Token::Eq | Token::Assignment) {
             return Err(SqlError::unsupported(format!("SET {other}")));
         }
     }
     if c.at("DEFAULT") && c.at_nth(1, "ROLE") {
-        return Err(SqlError::unsupported("SET DEFAULT ROLE"));
+        (0..2).for_each(|_| c.advance());
+        return roles::set_default_role(c);
+    }
+    if c.at("ROLE") && !matches!(c.peek(1), Token::Eq | Token::Assignment) {
+        c.advance();
+        return roles::set_role(c);
     }
     Ok(Statement::Set(c.list(set_item)?))
 }

@@ -1,6 +1,6 @@
 //! SHOW.
 
-use super::{account, cursor::Cursor};
+use super::{account, cursor::Cursor, roles};
 use crate::{Show, ShowFilter, Statement, TableName, VariableScope};
 use muster_types::{Result, SqlError};
 use sqlparser::tokenizer::Token;
@@ -56,10 +56,7 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
         "COLLATION" => Show::Collation { filter: filter(c)? },
         "CHARSET" => Show::CharacterSet { filter: filter(c)? },
         "CHARACTER" if c.accept("SET") => Show::CharacterSet { filter: filter(c)? },
-        "GRANTS" => {
-            let user = if c.accept("FOR") { Some(account::user_name(c)?) } else { None };
-            Show::Grants(user.filter(|u| !u.current))
-        }
+        "GRANTS" => grants(c)?,
         "PLUGINS" => Show::Plugins,
         "PRIVILEGES" => Show::Privileges,
         "TRIGGERS" | "EVENTS" => {
@@ -72,11 +69,19 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
             Show::Empty { what: format!("{what} STATUS") }
         }
         "PROFILES" | "REPLICAS" => Show::Empty { what },
+        "MASTER" if c.accept("STATUS") => Show::Empty { what: "MASTER STATUS".into() },
         "ENGINE" | "MASTER" | "BINARY" | "BINLOG" | "REPLICA" | "SLAVE" | "RELAYLOG" | "PROFILE" | "PROCEDURE"
         | "FUNCTION" => return Err(SqlError::unsupported(format!("SHOW {what} {second}").trim_end())),
         _ => return Err(c.source.error_at(c.last_end().saturating_sub(what.len()))),
     };
     Ok(Statement::Show(show))
+}
+
+/// What follows `SHOW GRANTS`.
+fn grants(c: &mut Cursor) -> Result<Show> {
+    let user = if c.accept("FOR") { Some(account::user_name(c)?) } else { None };
+    let using = if user.is_some() && c.accept("USING") { roles::role_list(c)? } else { Vec::new() };
+    Ok(Show::Grants { user: user.filter(|u| !u.current), using })
 }
 
 /// `SHOW COUNT(*) WARNINGS`.

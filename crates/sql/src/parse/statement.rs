@@ -1,9 +1,8 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
 use super::{
-    account,
     cursor::Cursor,
-    ddl, dml, handler, load,
+    ddl, dml, grant, handler, load,
     select_into::{IntoClause, IntoTarget},
     session, show, transaction,
 };
@@ -64,8 +63,8 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
         "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => transaction::transaction(c),
         "LOCK" | "UNLOCK" => transaction::lock(c),
         "PREPARE" | "EXECUTE" | "DEALLOCATE" => session::prepared(c),
-        "GRANT" => account::grant(c),
-        "REVOKE" => account::revoke(c),
+        "GRANT" => grant::grant(c),
+        "REVOKE" => grant::revoke(c),
         "INSERT" | "REPLACE" => dml::insert(c),
         "UPDATE" => dml::update(c, None),
         "DELETE" => dml::delete(c, None),

@@ -17,6 +17,11 @@ struct Pair {
 
 /// Rewrites the brackets of all FROM clauses.
 pub(super) fn rewrite(source: &mut SourceText) {
+    // What stands in brackets behind `UPDATE` is columns there.
+    let first = source.significant().first().copied();
+    if first.is_some_and(|at| ["GRANT", "REVOKE"].contains(&&*source.word(at))) {
+        return;
+    }
     braces(source);
     for pair in pairs(source).into_iter().rev() {
         unwrap_single(source, &pair);

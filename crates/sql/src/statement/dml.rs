@@ -19,6 +19,8 @@ pub(crate) struct Written {
     pub field_variables: Vec<String>,
     /// True if they are bytes of the file, not texts.
     pub fields_are_bytes: bool,
+    /// True for a load, whose assignments are to the row that comes in.
+    pub is_load: bool,
 }
 
 /// `INSERT` and `REPLACE`.
@@ -48,7 +50,7 @@ impl Insert {
         let written = load.map(|load| {
             let field_variables: Vec<String> = load.variables().map(str::to_lowercase).collect();
             let assigns = load.written.assigns || !field_variables.is_empty();
-            Written { assigns, field_variables, fields_are_bytes: reads_bytes, ..load.written.clone() }
+            Written { assigns, field_variables, fields_are_bytes: reads_bytes, is_load: true, ..load.written.clone() }
         });
         Insert {
             table: TableName { database: Some(database.to_owned()), name: table.to_owned() },

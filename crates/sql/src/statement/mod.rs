@@ -139,25 +139,8 @@ pub enum Statement {
         name: String,
     },
 
-    CreateUser {
-        if_not_exists: bool,
-        users: Vec<UserSpec>,
-    },
-    AlterUser {
-        if_exists: bool,
-        users: Vec<UserSpec>,
-    },
-    DropUser {
-        if_exists: bool,
-        users: Vec<UserName>,
-    },
-    SetPassword {
-        /// `None`: the session's own user.
-        user: Option<UserName>,
-        password: String,
-    },
-    Grant(Grant),
-    Revoke(Grant),
+    Account(AccountStatement),
+    SetRole(RoleSet),
 }
 
 /// ANALYZE TABLE.

@@ -37,8 +37,9 @@ impl Query {
 /// The tables of the outermost FROM clause of a query, as written, and their names in the query.
 pub(crate) fn tables_of(query: &ast::Query) -> Vec<(TableName, String)> {
     let ast::SetExpr::Select(select) = &*query.body else { return Vec::new() };
-    let all = select.from.iter().flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
-    let named = all.filter_map(|factor| match factor {
+    let mut all = Vec::new();
+    select.from.iter().for_each(|tables| collect_factors(tables, &mut all));
+    let named = all.into_iter().filter_map(|factor| match factor {
         ast::TableFactor::Table { name, alias, .. } => Some((name, alias)),
         _ => None,
     });
@@ -53,6 +54,16 @@ pub(crate) fn tables_of(query: &ast::Query) -> Vec<(TableName, String)> {
             Some((TableName { database: parts.pop(), name }, shown))
         })
         .collect()
+}
+
+/// Collects what is joined, also within brackets.
+fn collect_factors<'q>(tables: &'q ast::TableWithJoins, all: &mut Vec<&'q ast::TableFactor>) {
+    for factor in std::iter::once(&tables.relation).chain(tables.joins.iter().map(|join| &join.relation)) {
+        match factor {
+            ast::TableFactor::NestedJoin { table_with_joins, .. } => collect_factors(table_with_joins, all),
+            factor => all.push(factor),
+        }
+    }
 }
 
 /// The locking clauses of a query itself, without those of its subqueries.

@@ -70,8 +70,11 @@ pub enum Show {
     CharacterSet {
         filter: Option<ShowFilter>,
     },
-    /// `None`: the session's user.
-    Grants(Option<UserName>),
+    /// `user` is `None`: the session's user. `using`: roles that the account is shown with.
+    Grants {
+        user: Option<UserName>,
+        using: Vec<UserName>,
+    },
     Plugins,
     Privileges,
     /// Things that never exist here (`TRIGGERS`, `EVENTS`, `PROCEDURE STATUS`, `FUNCTION STATUS`, `OPEN TABLES`,

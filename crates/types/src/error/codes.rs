@@ -345,6 +345,7 @@ codes! {
     ReadOnlyTransaction = 1792, "25006";
     UnknownExplainFormat = 1791, "HY000";
     ExplainNotSupported = 3012, "HY000";
+    ViewNoExplain = 1345, "HY000";
     WrongObject = 1347, "HY000";
     TableDefChanged = 1412, "HY000";
     AutoincReadFailed = 1467, "HY000";
@@ -395,6 +396,29 @@ codes! {
     JsonDocumentTooDeep = 3157, "22032";
     JsonDocumentNullKey = 3158, "22032";
     InvalidJsonPathArrayCell = 3165, "42000";
+    PasswordNoMatch = 1133, "42000";
+    ColumnAccessDenied = 1143, "42000";
+    IllegalGrantForTable = 1144, "42000";
+    NonExistingTableGrant = 1147, "42000";
+    DuplicateArgument = 1225, "HY000";
+    RevokeAllGrants = 1269, "HY000";
+    MustChangePassword = 1820, "HY000";
+    MustChangePasswordLogin = 1862, "HY000";
+    AccountIsLocked = 3118, "HY000";
+    UnknownAuthorization = 3523, "HY000";
+    RoleNotGranted = 3530, "HY000";
+    RenameRole = 3532, "HY000";
+    IllegalPrivilegeLevel = 3619, "HY000";
+    MandatoryRole = 3628, "HY000";
+    CredentialsInHistory = 3638, "HY000";
+    IncorrectCurrentPassword = 3891, "HY000";
+    MissingCurrentPassword = 3892, "HY000";
+    CurrentPasswordNotRequired = 3893, "HY000";
+    DynamicPrivilegeNotRegistered = 3929, "HY000";
+    AccountIsBlocked = 3955, "HY000";
+    InvalidUserAttribute = 3982, "HY000";
+    UserIsDefiner = 4005, "HY000";
+    RoleWouldLoop = 4027, "HY000";
 }
 
 impl ErrorCode {

@@ -147,6 +147,15 @@ impl SqlError {
         SqlError::new(ErrorCode::NonExistingGrant, message)
     }
 
+    /// 1356
+    pub fn view_invalid(database: &str, view: &str) -> SqlError {
+        let message = format!(
+            "View '{database}.{view}' references invalid table(s) or column(s) or function(s) or definer/invoker of view \
+             lack rights to use them"
+        );
+        SqlError::new(ErrorCode::ViewInvalid, message)
+    }
+
     /// 1193
     pub fn unknown_system_variable(name: &str) -> SqlError {
         SqlError::new(ErrorCode::UnknownSystemVariable, format!("Unknown system variable '{name}'"))

@@ -100,6 +100,7 @@ impl SessionState {
         let Some(lock) = locking.pop().map_or(Some(None), |lock| locking.is_empty().then_some(Some(lock))) else {
             return Ok(Known::General(None));
         };
+        query::check_locking(context, query, lock.as_slice())?;
         let numbers = self.text_numbers(context, tables, &statement)?;
         let types = self.parameter_types(numbers);
         let environment = BindEnvironment::for_all_moments(context, FIRST_MOMENT, &self.short_path.variables);

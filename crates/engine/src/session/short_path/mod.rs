@@ -18,6 +18,7 @@ mod transact;
 use super::{Session, state::SessionState};
 use crate::{
     Outcome,
+    accounts::AccountKey,
     processes::Begun,
     short_path::{
         Epoch, KeptQuery, Known, Moment, RowSink, ShortPlan, ShortWrite, TextVariable, ValueList, ValueRules,
@@ -99,6 +100,7 @@ struct Settings {
     user: String,
     account_host: String,
     has_temporary: bool,
+    roles: Vec<AccountKey>,
     /// By which the cache tells settings apart.
     number: u32,
     is_allowed: bool,
@@ -187,6 +189,7 @@ impl SessionState {
                 && s.user == self.login.user
                 && s.account_host == self.login.account_host
                 && s.has_temporary == self.tables.has_temporary()
+                && s.roles == self.login.roles()
         });
         let settings = known.unwrap_or_else(|| self.new_settings());
         self.short_path.settings.insert(settings)
@@ -210,7 +213,7 @@ impl SessionState {
         let has_temporary = self.tables.has_temporary();
         let all: Vec<String> = [self.login.user.clone(), self.login.host.clone(), self.login.account_host.clone()]
             .into_iter()
-            .chain([format!("{database:?}"), variables.costs().number.to_string()])
+            .chain([format!("{database:?}"), variables.costs().number.to_string(), format!("{:?}", self.login.roles())])
             // Names mean something else where there are temporary tables.
             .chain(has_temporary.then(|| format!("session {}", self.process.id)))
             .chain(names.map(text))
@@ -229,6 +232,7 @@ impl SessionState {
             user: self.login.user.clone(),
             account_host: self.login.account_host.clone(),
             has_temporary,
+            roles: self.login.roles().to_vec(),
         }
     }
 
@@ -321,9 +325,10 @@ impl SessionState {
         Some(KeptRun { query: kept.query, values, text: given.is_none().then_some(kept.text) })
     }
 
-    /// Returns true unless the session has turned the short path off, or its transaction can only be rolled back.
+    /// Returns true unless the session has turned the short path off, its transaction can only be rolled back, or its
+    /// password has to be changed.
     pub fn is_short_path_on(&mut self) -> bool {
-        self.settings().is_allowed && !self.transaction.is_half_undone()
+        self.settings().is_allowed && !self.transaction.is_half_undone() && !self.login.must_change_password
     }
 
     /// What values of the moment are taken from.

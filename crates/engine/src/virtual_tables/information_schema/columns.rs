@@ -2,9 +2,11 @@
 
 use super::{optional, text, uint, yes_no};
 use crate::{
+    accounts::{Level, Privileges, Rights},
     catalog::{Snapshot, column_key},
     charset, ddl,
     statement::StatementContext,
+    system_schema,
 };
 use muster_algebra::{ColumnDef, DefaultValue, Visibility};
 use muster_types::{IntWidth, SqlType, Value, time_zone::TimeZone};
@@ -65,7 +67,36 @@ pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
     words.join(" ")
 }
 
-fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: String) -> Vec<Value> {
+/// The privileges on a column, as COLUMNS shows them.
+fn privileges(rights: &Rights, database: &str, table: &str, column: &str) -> String {
+    if system_schema::is_for_all(database) {
+        return "select".into();
+    }
+    let on_column = rights.on_column(database, table, column).both(Privileges::all(Level::Column));
+    on_column.names().join(",").to_lowercase()
+}
+
+/// The precision and the scale of a number.
+fn number_digits(c: &ColumnDef) -> (Option<u64>, Option<u64>) {
+    match (c.ty.stored_type(), c.digits) {
+        (_, Some(digits)) => (Some(digits.precision.into()), Some(digits.scale.into())),
+        (SqlType::Int { width: IntWidth::Big, unsigned: true }, _) => (Some(20), Some(0)),
+        (SqlType::Bit { width }, _) => (Some(u64::from(width)), None),
+        (SqlType::Float, _) => (Some(12), None),
+        (SqlType::Double, _) => (Some(22), None),
+        (ty, _) => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
+    }
+}
+
+/// A column of a table or view as a row. `key` and `extra`: what COLUMN_KEY and EXTRA say of it.
+fn row(
+    context: &StatementContext,
+    (database, table): (&str, &str),
+    at: usize,
+    c: &ColumnDef,
+    (key, extra): (&str, String),
+) -> Vec<Value> {
+    let zone = context.clock.time_zone;
     let (mut characters, mut octets) = (None, None);
     match c.ty {
         SqlType::Text { kind, length, collation } => {
@@ -88,14 +119,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         }
         _ => {}
     }
-    let (precision, scale) = match (c.ty.stored_type(), c.digits) {
-        (_, Some(digits)) => (Some(digits.precision.into()), Some(digits.scale.into())),
-        (SqlType::Int { width: IntWidth::Big, unsigned: true }, _) => (Some(20), Some(0)),
-        (SqlType::Bit { width }, _) => (Some(u64::from(width)), None),
-        (SqlType::Float, _) => (Some(12), None),
-        (SqlType::Double, _) => (Some(22), None),
-        (ty, _) => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
-    };
+    let (precision, scale) = number_digits(c);
     let seconds = match c.ty {
         ty @ (SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. }) => Some(u64::from(ty.fsp())),
         _ => None,
@@ -123,7 +147,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         text(c.declared_type()),
         text(key),
         text(extra),
-        text("select,insert,update,references"),
+        text(privileges(&context.rights, database, table, &c.name)),
         text(&c.comment),
         text(c.generated.as_ref().map_or(String::new(), |generated| escaped(&generated.expr))),
         Value::Null,
@@ -131,24 +155,25 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
 }
 
 pub(super) fn columns(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
-    let (mut rows, zone) = (Vec::new(), context.clock.time_zone);
+    let mut rows = Vec::new();
+    let is_seen = |database: &str, table: &str| context.rights.sees_table(database, table);
     for table in super::virtual_tables_of(snapshot, context) {
-        let plain = |(i, c)| row(zone, &table.database, &table.name, i, c, "", extra(c, false));
+        let plain = |(i, c)| row(context, (&table.database, &table.name), i, c, ("", extra(c, false)));
         rows.extend(table.columns.iter().enumerate().map(plain));
     }
     for (database, schema) in &snapshot.schemas {
-        if !context.rights.sees_tables(database) {
-            continue;
-        }
-        for entry in schema.tables.values() {
-            for (i, c) in entry.def.columns.iter().enumerate().filter(|(_, c)| !c.is_hidden()) {
+        for entry in schema.tables.values().filter(|entry| is_seen(database, &entry.def.name)) {
+            let name = &entry.def.name;
+            let shown = |c: &ColumnDef| !c.is_hidden() && context.rights.sees_column(database, name, &c.name);
+            for (i, c) in entry.def.columns.iter().enumerate().filter(|(_, c)| shown(c)) {
                 let extra = extra(c, entry.extras.on_update_now.contains(&i));
-                rows.push(row(zone, database, &entry.def.name, i, c, column_key(&entry.def, i), extra));
+                rows.push(row(context, (database, name), i, c, (column_key(&entry.def, i), extra)));
             }
         }
-        for v in schema.views.values() {
-            let plain = |(i, c)| row(zone, database, &v.def.name, i, c, "", String::new());
-            rows.extend(v.columns.iter().enumerate().map(plain));
+        for v in schema.views.values().filter(|v| is_seen(database, &v.def.name)) {
+            let shown = |c: &ColumnDef| context.rights.sees_column(database, &v.def.name, &c.name);
+            let plain = |(i, c)| row(context, (database, &v.def.name), i, c, ("", String::new()));
+            rows.extend(v.columns.iter().enumerate().filter(|(_, c)| shown(c)).map(plain));
         }
     }
     rows

@@ -1,5 +1,6 @@
 //! The tables of `information_schema`, `performance_schema` and `mysql` and their columns.
 
+use super::account_tables;
 use crate::{cost_tables, system_schema};
 use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
 use muster_types::{Collation, IntWidth, SqlType, TextKind};
@@ -51,6 +52,10 @@ const TABLES: &[(&str, Columns)] = &[
         ("COLLATION_NAME?", Text(64)), ("COLUMN_TYPE", Long), ("COLUMN_KEY", Text(3)), ("EXTRA?", Text(256)),
         ("PRIVILEGES?", Text(154)), ("COLUMN_COMMENT", Long), ("GENERATION_EXPRESSION", Long), ("SRS_ID?", UInt),
     ]),
+    ("COLUMNS_EXTENSIONS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
+        ("ENGINE_ATTRIBUTE?", Long), ("SECONDARY_ENGINE_ATTRIBUTE?", Long),
+    ]),
     ("COLUMN_STATISTICS", &[
         ("SCHEMA_NAME", Name), ("TABLE_NAME", Name), ("COLUMN_NAME", Text(64)), ("HISTOGRAM", Long),
     ]),
@@ -63,8 +68,13 @@ const TABLES: &[(&str, Columns)] = &[
         ("ACTUAL_ROWS", Double), ("FACTOR", Double), ("COUNT", UBig), ("SEEN", DateTime), ("LAST_SEEN", DateTime),
     ]),
     ("EVENTS", &[
-        ("EVENT_CATALOG", Name), ("EVENT_SCHEMA", Name), ("EVENT_NAME", Text(64)), ("DEFINER", Text(288)),
-        ("STATUS", Text(18)), ("EVENT_DEFINITION", Long),
+        ("EVENT_CATALOG", Name), ("EVENT_SCHEMA", Name), ("EVENT_NAME", Text(64)), ("DEFINER", Exact(288)),
+        ("TIME_ZONE", Name), ("EVENT_BODY", Text(3)), ("EVENT_DEFINITION", Long), ("EVENT_TYPE", Text(9)),
+        ("EXECUTE_AT?", DateTime), ("INTERVAL_VALUE?", Text(256)), ("INTERVAL_FIELD?", Text(64)),
+        ("SQL_MODE", Text(64)), ("STARTS?", DateTime), ("ENDS?", DateTime), ("STATUS", Text(64)),
+        ("ON_COMPLETION", Text(12)), ("CREATED", DateTime), ("LAST_ALTERED", DateTime), ("LAST_EXECUTED?", DateTime),
+        ("EVENT_COMMENT", Exact(2048)), ("ORIGINATOR", UInt), ("CHARACTER_SET_CLIENT", Text(64)),
+        ("COLLATION_CONNECTION", Text(64)), ("DATABASE_COLLATION", Text(64)),
     ]),
     ("GLOBAL_STATUS", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
     ("GLOBAL_VARIABLES", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
@@ -126,6 +136,9 @@ const TABLES: &[(&str, Columns)] = &[
         ("CREATE_TIME?", Exact(0)), ("UPDATE_TIME?", Exact(0)), ("CHECK_TIME?", Exact(0)), ("CHECKSUM?", Exact(0)),
         ("STATUS?", Text(256)), ("EXTRA?", Text(256)),
     ]),
+    ("KEYWORDS", &[
+        ("WORD?", Text(128)), ("RESERVED?", Int),
+    ]),
     ("KEY_COLUMN_USAGE", &[
         ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)),
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
@@ -136,20 +149,28 @@ const TABLES: &[(&str, Columns)] = &[
         ("QUERY", Long), ("TRACE", Long), ("MISSING_BYTES_BEYOND_MAX_MEM_SIZE", Int), ("INSUFFICIENT_PRIVILEGES", Tiny),
     ]),
     ("PARAMETERS", &[
-        ("SPECIFIC_CATALOG", Name), ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)), ("ORDINAL_POSITION", UBig),
-        ("PARAMETER_MODE?", Text(5)), ("PARAMETER_NAME?", Text(64)), ("DATA_TYPE?", Long),
-        ("CHARACTER_MAXIMUM_LENGTH?", Big), ("CHARACTER_OCTET_LENGTH?", Big), ("NUMERIC_PRECISION?", UInt),
-        ("NUMERIC_SCALE?", Big), ("DATETIME_PRECISION?", UInt), ("CHARACTER_SET_NAME?", Text(64)),
-        ("COLLATION_NAME?", Text(64)), ("DTD_IDENTIFIER", Long), ("ROUTINE_TYPE", Text(9)),
+        ("SPECIFIC_CATALOG", Name), ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)),
+        ("ORDINAL_POSITION", UBig), ("PARAMETER_MODE?", Exact(5)), ("PARAMETER_NAME?", Text(64)),
+        ("DATA_TYPE?", Long), ("CHARACTER_MAXIMUM_LENGTH?", Big), ("CHARACTER_OCTET_LENGTH?", Big),
+        ("NUMERIC_PRECISION?", UInt), ("NUMERIC_SCALE?", Big), ("DATETIME_PRECISION?", UInt),
+        ("CHARACTER_SET_NAME?", Text(64)), ("COLLATION_NAME?", Text(64)), ("DTD_IDENTIFIER", Long),
+        ("ROUTINE_TYPE", Text(64)),
     ]),
     ("PARTITIONS", &[
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("PARTITION_NAME?", Text(64)),
-        ("SUBPARTITION_NAME?", Text(64)), ("PARTITION_ORDINAL_POSITION?", UInt), ("PARTITION_METHOD?", Text(13)),
-        ("PARTITION_EXPRESSION?", Text(2048)), ("PARTITION_DESCRIPTION?", Long), ("TABLE_ROWS?", UBig),
+        ("SUBPARTITION_NAME?", Text(64)), ("PARTITION_ORDINAL_POSITION?", UInt),
+        ("SUBPARTITION_ORDINAL_POSITION?", UInt), ("PARTITION_METHOD?", Text(13)), ("SUBPARTITION_METHOD?", Text(13)),
+        ("PARTITION_EXPRESSION?", Exact(2048)), ("SUBPARTITION_EXPRESSION?", Exact(2048)),
+        ("PARTITION_DESCRIPTION?", Long), ("TABLE_ROWS?", UBig), ("AVG_ROW_LENGTH?", UBig), ("DATA_LENGTH?", UBig),
+        ("MAX_DATA_LENGTH?", UBig), ("INDEX_LENGTH?", UBig), ("DATA_FREE?", UBig), ("CREATE_TIME", DateTime),
+        ("UPDATE_TIME?", DateTime), ("CHECK_TIME?", DateTime), ("CHECKSUM?", Big), ("PARTITION_COMMENT", Long),
+        ("NODEGROUP?", Text(256)), ("TABLESPACE_NAME?", Exact(268)),
     ]),
     ("PLUGINS", &[
-        ("PLUGIN_NAME", Text(64)), ("PLUGIN_VERSION", Text(20)), ("PLUGIN_STATUS", Text(10)), ("PLUGIN_TYPE", Text(80)),
-        ("PLUGIN_LIBRARY?", Text(64)), ("PLUGIN_LICENSE?", Text(80)),
+        ("PLUGIN_NAME", Text(64)), ("PLUGIN_VERSION", Text(20)), ("PLUGIN_STATUS", Text(10)),
+        ("PLUGIN_TYPE", Text(80)), ("PLUGIN_TYPE_VERSION", Text(20)), ("PLUGIN_LIBRARY?", Text(64)),
+        ("PLUGIN_LIBRARY_VERSION?", Text(20)), ("PLUGIN_AUTHOR?", Text(64)), ("PLUGIN_DESCRIPTION?", Text(65535)),
+        ("PLUGIN_LICENSE?", Text(80)), ("LOAD_OPTION", Text(64)),
     ]),
     ("PROCESSLIST", &[
         ("ID", UBig), ("USER", Text(32)), ("HOST", Text(261)), ("DB?", Name), ("COMMAND", Text(16)), ("TIME", Int),
@@ -163,12 +184,21 @@ const TABLES: &[(&str, Columns)] = &[
     ]),
     ("ROUTINES", &[
         ("SPECIFIC_NAME", Text(64)), ("ROUTINE_CATALOG", Name), ("ROUTINE_SCHEMA", Name), ("ROUTINE_NAME", Text(64)),
-        ("ROUTINE_TYPE", Text(9)), ("DATA_TYPE?", Long), ("ROUTINE_DEFINITION?", Long), ("SQL_DATA_ACCESS", Text(17)),
-        ("SECURITY_TYPE", Text(7)), ("ROUTINE_COMMENT", Long), ("DEFINER", Text(288)),
+        ("ROUTINE_TYPE", Text(64)), ("DATA_TYPE?", Long), ("CHARACTER_MAXIMUM_LENGTH?", Big),
+        ("CHARACTER_OCTET_LENGTH?", Big), ("NUMERIC_PRECISION?", UInt), ("NUMERIC_SCALE?", UInt),
+        ("DATETIME_PRECISION?", UInt), ("CHARACTER_SET_NAME?", Text(64)), ("COLLATION_NAME?", Text(64)),
+        ("DTD_IDENTIFIER?", Long), ("ROUTINE_BODY", Text(3)), ("ROUTINE_DEFINITION?", Long), ("EXTERNAL_NAME?", Long),
+        ("EXTERNAL_LANGUAGE", Name), ("PARAMETER_STYLE", Text(3)), ("IS_DETERMINISTIC", Text(3)),
+        ("SQL_DATA_ACCESS", Text(64)), ("SQL_PATH?", Long), ("SECURITY_TYPE", Text(64)), ("CREATED", DateTime),
+        ("LAST_ALTERED", DateTime), ("SQL_MODE", Text(64)), ("ROUTINE_COMMENT", Long), ("DEFINER", Exact(288)),
+        ("CHARACTER_SET_CLIENT", Text(64)), ("COLLATION_CONNECTION", Text(64)), ("DATABASE_COLLATION", Text(64)),
     ]),
     ("SCHEMATA", &[
         ("CATALOG_NAME", Name), ("SCHEMA_NAME", Name), ("DEFAULT_CHARACTER_SET_NAME", Text(64)),
         ("DEFAULT_COLLATION_NAME", Text(64)), ("SQL_PATH?", Text(512)), ("DEFAULT_ENCRYPTION", Text(3)),
+    ]),
+    ("SCHEMATA_EXTENSIONS", &[
+        ("CATALOG_NAME", Name), ("SCHEMA_NAME", Name), ("OPTIONS?", Text(256)),
     ]),
     ("SESSION_STATUS", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
     ("SESSION_VARIABLES", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
@@ -186,20 +216,40 @@ const TABLES: &[(&str, Columns)] = &[
         ("CHECK_TIME?", DateTime), ("TABLE_COLLATION?", Text(64)), ("CHECKSUM?", Big), ("CREATE_OPTIONS?", Text(256)),
         ("TABLE_COMMENT?", Long),
     ]),
+    ("TABLESPACES", &[
+        ("TABLESPACE_NAME", Text(64)), ("ENGINE", Text(64)), ("TABLESPACE_TYPE?", Text(64)),
+        ("LOGFILE_GROUP_NAME?", Text(64)), ("EXTENT_SIZE?", UBig), ("AUTOEXTEND_SIZE?", UBig),
+        ("MAXIMUM_SIZE?", UBig), ("NODEGROUP_ID?", UBig), ("TABLESPACE_COMMENT?", Text(2048)),
+    ]),
+    ("TABLES_EXTENSIONS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("ENGINE_ATTRIBUTE?", Long),
+        ("SECONDARY_ENGINE_ATTRIBUTE?", Long),
+    ]),
     ("TABLE_CONSTRAINTS", &[
         ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)), ("TABLE_SCHEMA", Name),
         ("TABLE_NAME", Name), ("CONSTRAINT_TYPE", Text(11)), ("ENFORCED", Text(3)),
     ]),
+    ("TABLE_CONSTRAINTS_EXTENSIONS", &[
+        ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME", Text(64)),
+        ("TABLE_NAME", Name), ("ENGINE_ATTRIBUTE?", Long), ("SECONDARY_ENGINE_ATTRIBUTE?", Long),
+    ]),
     ("TRIGGERS", &[
-        ("TRIGGER_CATALOG", Name), ("TRIGGER_SCHEMA", Name), ("TRIGGER_NAME", Text(64)), ("EVENT_MANIPULATION", Text(6)),
-        ("EVENT_OBJECT_SCHEMA", Name), ("EVENT_OBJECT_TABLE", Name), ("ACTION_STATEMENT", Long),
-        ("ACTION_TIMING", Text(6)), ("CREATED?", DateTime), ("SQL_MODE", Long), ("DEFINER", Text(288)),
+        ("TRIGGER_CATALOG", Name), ("TRIGGER_SCHEMA", Name), ("TRIGGER_NAME", Text(64)),
+        ("EVENT_MANIPULATION", Text(64)), ("EVENT_OBJECT_CATALOG", Name), ("EVENT_OBJECT_SCHEMA", Name),
+        ("EVENT_OBJECT_TABLE", Name), ("ACTION_ORDER", UInt), ("ACTION_CONDITION?", Long), ("ACTION_STATEMENT", Long),
+        ("ACTION_ORIENTATION", Text(3)), ("ACTION_TIMING", Text(64)), ("ACTION_REFERENCE_OLD_TABLE?", Long),
+        ("ACTION_REFERENCE_NEW_TABLE?", Long), ("ACTION_REFERENCE_OLD_ROW", Text(3)),
+        ("ACTION_REFERENCE_NEW_ROW", Text(3)), ("CREATED", DateTime), ("SQL_MODE", Text(64)), ("DEFINER", Exact(288)),
         ("CHARACTER_SET_CLIENT", Text(64)), ("COLLATION_CONNECTION", Text(64)), ("DATABASE_COLLATION", Text(64)),
     ]),
     ("VIEWS", &[
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("VIEW_DEFINITION?", Long),
         ("CHECK_OPTION?", Text(8)), ("IS_UPDATABLE?", Text(3)), ("DEFINER?", Text(288)), ("SECURITY_TYPE?", Text(7)),
         ("CHARACTER_SET_CLIENT", Text(64)), ("COLLATION_CONNECTION", Text(64)),
+    ]),
+    ("VIEW_ROUTINE_USAGE", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("SPECIFIC_CATALOG", Name),
+        ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)),
     ]),
 ];
 
@@ -217,10 +267,35 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
         ("SUBPARTITION_NAME?", Text(64)), ("INDEX_NAME?", Text(64)), ("OBJECT_INSTANCE_BEGIN", UBig), ("LOCK_TYPE", Text(32)),
         ("LOCK_MODE", Text(32)), ("LOCK_STATUS", Text(32)), ("LOCK_DATA?", Text(8192)),
     ]),
+    ("global_status", &[
+        ("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024)),
+    ]),
+    ("global_variables", &[
+        ("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024)),
+    ]),
     ("metadata_locks", &[
         ("OBJECT_TYPE", Text(64)), ("OBJECT_SCHEMA?", Name), ("OBJECT_NAME?", Name), ("COLUMN_NAME?", Name),
         ("OBJECT_INSTANCE_BEGIN", UBig), ("LOCK_TYPE", Text(32)), ("LOCK_DURATION", Text(32)), ("LOCK_STATUS", Text(32)),
         ("SOURCE?", Text(64)), ("OWNER_THREAD_ID?", UBig), ("OWNER_EVENT_ID?", UBig),
+    ]),
+    ("processlist", &[
+        ("ID", UBig), ("USER?", Text(32)), ("HOST?", Text(261)), ("DB?", Text(64)), ("COMMAND?", Text(16)),
+        ("TIME?", Big), ("STATE?", Text(64)), ("INFO?", Long), ("EXECUTION_ENGINE?", Text(64)),
+    ]),
+    ("session_status", &[
+        ("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024)),
+    ]),
+    ("session_variables", &[
+        ("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024)),
+    ]),
+    ("threads", &[
+        ("THREAD_ID", UBig), ("NAME", Text(128)), ("TYPE", Text(10)), ("PROCESSLIST_ID?", UBig),
+        ("PROCESSLIST_USER?", Text(32)), ("PROCESSLIST_HOST?", Text(255)), ("PROCESSLIST_DB?", Text(64)),
+        ("PROCESSLIST_COMMAND?", Text(16)), ("PROCESSLIST_TIME?", Big), ("PROCESSLIST_STATE?", Text(64)),
+        ("PROCESSLIST_INFO?", Long), ("PARENT_THREAD_ID?", UBig), ("ROLE?", Text(64)), ("INSTRUMENTED", Text(64)),
+        ("HISTORY", Text(64)), ("CONNECTION_TYPE?", Text(16)), ("THREAD_OS_ID?", UBig), ("RESOURCE_GROUP?", Text(64)),
+        ("EXECUTION_ENGINE?", Text(64)), ("CONTROLLED_MEMORY", UBig), ("MAX_CONTROLLED_MEMORY", UBig),
+        ("TOTAL_MEMORY", UBig), ("MAX_TOTAL_MEMORY", UBig), ("TELEMETRY_ACTIVE", Text(64)),
     ]),
 ];
 
@@ -257,20 +332,22 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
     static DEFINED: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let column =
             |(name, ty): &(&str, Ty)| ColumnDef::plain(name.trim_end_matches('?'), sql_type(*ty), name.ends_with('?'));
-        let table = |(schema, (name, columns)): (&str, &(&str, Columns))| TableDef {
+        let table = |(schema, name, columns): (&str, &str, Vec<ColumnDef>)| TableDef {
             id: TableId::FIRST_VIRTUAL,
             database: schema.into(),
-            name: (*name).into(),
-            columns: columns.iter().map(column).collect(),
+            name: name.into(),
+            columns,
             indexes: vec![IndexDef::hidden(0)],
             collation: Collation::SYSTEM,
             comment: String::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
         };
-        let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));
+        let of = |schema, tables: &'static [(&'static str, Columns)]| {
+            tables.iter().map(move |(name, columns)| (schema, *name, columns.iter().map(column).collect()))
+        };
         let all = of(system_schema::NAME, TABLES).chain(of(system_schema::PERFORMANCE, PERFORMANCE_TABLES));
-        let all = all.chain(of(system_schema::MYSQL, MYSQL_TABLES));
+        let all = all.chain(of(system_schema::MYSQL, MYSQL_TABLES)).chain(account_tables::definitions());
         let numbered = |(i, table)| Arc::new(TableDef { id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64), ..table });
         all.map(table).chain(cost_tables::definitions()).enumerate().map(numbered).collect()
     });

@@ -11,8 +11,8 @@ use muster_types::{Result, Value};
 use std::sync::Arc;
 
 fn visible<'a>(snapshot: &'a Snapshot, context: &'a StatementContext) -> impl Iterator<Item = &'a Arc<TableEntry>> {
-    let schemas = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
-    schemas.flat_map(|(_, schema)| schema.tables.values())
+    let tables = snapshot.schemas.values().flat_map(|schema| schema.tables.values());
+    tables.filter(|entry| context.rights.sees_table(&entry.def.database, &entry.def.name))
 }
 
 pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
@@ -24,6 +24,9 @@ pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Resul
             for (seq, part) in index.parts.iter().enumerate() {
                 let distinct = statistics.indexes.get(i).and_then(|s| s.distinct.get(seq));
                 let column = &def.columns[part.column];
+                if !context.rights.sees_column(&def.database, &def.name, &column.name) {
+                    continue;
+                }
                 rows.push(vec![
                     text("def"),
                     text(&def.database),

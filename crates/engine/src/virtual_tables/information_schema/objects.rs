@@ -61,10 +61,8 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
         rows.push(row);
     }
     for (database, schema) in &tables.definitions.schemas {
-        if !context.rights.sees_tables(database) {
-            continue;
-        }
-        for entry in schema.tables.values() {
+        let is_seen = |name: &str| context.rights.sees_table(database, name);
+        for entry in schema.tables.values().filter(|entry| is_seen(&entry.def.name)) {
             let content = tables.content(entry.def.id)?;
             let statistics = tables.statistics(entry.def.id)?;
             let count = tables.row_count(entry.def.id)?;
@@ -98,7 +96,7 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
                 text(&entry.def.comment),
             ]);
         }
-        for name in schema.views.keys() {
+        for name in schema.views.keys().filter(|name| is_seen(name)) {
             let mut row = vec![text("def"), text(database), text(name), text("VIEW")];
             row.extend(std::iter::repeat_n(Value::Null, 10));
             row.push(Value::DateTime(EpochMicros(0).datetime()));
@@ -111,15 +109,14 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
 }
 
 pub(super) fn views(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
-    let visible = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
-    visible
-        .flat_map(|(_, schema)| schema.views.values())
+    let all = snapshot.schemas.values().flat_map(|schema| schema.views.values());
+    all.filter(|v| context.rights.sees_table(&v.def.database, &v.def.name))
         .map(|v| {
             vec![
                 text("def"),
                 text(&v.def.database),
                 text(&v.def.name),
-                text(if context.rights.on_database(&v.def.database).has(Privilege::ShowView) {
+                text(if context.rights.on_table(&v.def.database, &v.def.name).has(Privilege::ShowView) {
                     &v.def.query
                 } else {
                     ""

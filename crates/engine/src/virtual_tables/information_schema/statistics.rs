@@ -24,8 +24,8 @@ const NUMERIC_COLLATION: u16 = 8;
 const BINARY_COLLATION: u16 = 63;
 
 fn visible<'a>(tables: &'a TableSet, context: &'a StatementContext) -> impl Iterator<Item = &'a Arc<TableEntry>> {
-    let schemas = tables.definitions.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
-    schemas.flat_map(|(_, schema)| schema.tables.values())
+    let all = tables.definitions.schemas.values().flat_map(|schema| schema.tables.values());
+    all.filter(|entry| context.rights.sees_table(&entry.def.database, &entry.def.name))
 }
 
 pub(super) fn column_statistics(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
@@ -35,6 +35,9 @@ pub(super) fn column_statistics(tables: &TableSet, context: &StatementContext) -
         let mut of_table: Vec<Vec<Value>> = Vec::new();
         for (column, histogram) in &known.histograms {
             let Some(column) = entry.def.columns.get(*column) else { continue };
+            if !context.rights.sees_column(&entry.def.database, &entry.def.name, &column.name) {
+                continue;
+            }
             let names = [&entry.def.database, &entry.def.name, &column.name].map(text);
             of_table.push(names.into_iter().chain([text(json(histogram))]).collect());
         }

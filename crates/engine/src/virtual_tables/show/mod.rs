@@ -4,6 +4,7 @@
 //!   tables          what each SHOW lists: columns and rows      tables.rs
 //!   engine_status   SHOW ENGINE INNODB STATUS                   engine_status.rs
 //!   engine_transactions   its parts about deadlocks and transactions   engine_transactions.rs
+//!   privileges      SHOW PRIVILEGES                             privileges.rs
 //!   conditions      SHOW WARNINGS, SHOW ERRORS                  conditions.rs
 //!   told            what clients are told of the columns        told.rs
 //!   filter          LIKE and WHERE                              mod.rs
@@ -12,6 +13,7 @@
 mod conditions;
 mod engine_status;
 mod engine_transactions;
+mod privileges;
 mod tables;
 mod told;
 

@@ -1,8 +1,8 @@
 //! The rows of each SHOW.
 
-use super::{Listing, engine_status, select, select_of, told};
+use super::{Listing, engine_status, privileges, select, select_of, told};
 use crate::{
-    accounts::{self, Privilege},
+    accounts::{self, Level, Privilege, Privileges},
     cost_tables,
     ddl::show_create::{self, NameQuotes},
     rows::text_column,
@@ -87,7 +87,7 @@ pub(super) fn listing<'a>(context: &StatementContext, show: &'a Show) -> Result<
             ];
             (select(context, "CHARACTER_SETS", &names, |_| true)?, filter.as_ref())
         }
-        Show::Grants(user) => (grants(context, user.as_ref())?, None),
+        Show::Grants { user, using } => (grants(context, user.as_ref(), using)?, None),
         Show::Plugins => {
             let names = [("Name", 64), ("Status", 10), ("Type", 80), ("Library", 64), ("License", 80)];
             let row =
@@ -99,14 +99,7 @@ pub(super) fn listing<'a>(context: &StatementContext, show: &'a Show) -> Result<
             ];
             (Listing { columns: names.iter().map(|(n, l)| text_column(n, *l)).collect(), rows }, None)
         }
-        Show::Privileges => {
-            let columns = ["Privilege", "Context"].iter().map(|n| text_column(n, 64)).collect();
-            let row = |(name, database): (&str, bool)| {
-                vec![text(name), text(if database { "Databases,Tables" } else { "Server Admin" })]
-            };
-            let rows = accounts::Privileges::names().map(row).collect();
-            (Listing { columns, rows }, None)
-        }
+        Show::Privileges => (privileges::privileges(), None),
         Show::Empty { what } => (empty(what), None),
         Show::Warnings { .. } | Show::Errors { .. } => {
             return Err(SqlError::internal("SHOW WARNINGS is the session's to answer"));
@@ -186,15 +179,15 @@ fn table_status(context: &StatementContext, database: Option<&str>) -> Result<Li
 
 /// Checks that there is such a table or view and that the session may see it. Returns its database's and its own name.
 fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result<(Value, Value)> {
-    if system_schema::of_name(database) == Some(system_schema::MYSQL) && !context.rights.sees_tables(database) {
-        context.rights.check_table(database, name, Privilege::Select, "SELECT")?;
-    }
     if let Some(schema) = system_schema::of_name(database) {
+        if !context.rights.sees_table(schema, name) {
+            context.rights.check_table(schema, name, Privilege::Select, "SELECT")?;
+        }
         let table = context.virtual_tables.table(schema, name);
         let table = table.ok_or_else(|| SqlError::no_such_table(schema, name))?;
         return Ok((text(schema), text(&table.name)));
     }
-    if !context.rights.sees_tables(database) {
+    if !context.rights.sees_table(database, name) {
         context.check_table(database, name, Privilege::Select, "SELECT")?;
     }
     let snapshot = context.tables.definitions();
@@ -296,6 +289,11 @@ fn processlist(context: &StatementContext, full: bool) -> Result<Listing> {
 }
 
 fn create_table(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
+    // Who has rights on some columns only is shown these, not the table.
+    let whole = context.rights.on_table(database, name).both(Privileges::all(Level::Table));
+    if whole.is_empty() && !system_schema::is_for_all(database) && !context.tables.is_temporary(database, name) {
+        return Err(context.rights.table_denied(name, "SHOW"));
+    }
     let (_, shown) = shown_table(context, database, name)?;
     let tables = context.tables.current();
     let stored = tables.definitions.schemas.get(database).and_then(|schema| schema.tables.get(name));
@@ -354,16 +352,19 @@ fn create_database(context: &StatementContext, name: &str, if_not_exists: bool) 
     })
 }
 
-fn grants(context: &StatementContext, user: Option<&UserName>) -> Result<Listing> {
-    let own = &context.rights.account;
-    let account = match user {
-        Some(name) => accounts::resolve(name, own),
-        None => own.clone(),
+fn grants(context: &StatementContext, user: Option<&UserName>, using: &[UserName]) -> Result<Listing> {
+    let (accounts, rights) = (context.database.accounts(), &context.rights);
+    let mandatory = context.database.mandatory_roles();
+    let account = user.map_or_else(|| rights.account.clone(), |name| accounts::resolve(name, &rights.account));
+    let lines = match account == rights.account && using.is_empty() {
+        true => accounts.show_own_grants(&account, rights.counting_roles(), &mandatory)?,
+        false => {
+            if account != rights.account {
+                rights.check_table(system_schema::MYSQL, "user", Privilege::Select, "SELECT")?;
+            }
+            accounts.show_grants(&account, using, &mandatory)?
+        }
     };
-    if account != *own {
-        context.rights.check_global(Privilege::CreateUser)?;
-    }
-    let lines = context.database.accounts().show_grants(&account.user, &account.host)?;
     Ok(Listing {
         columns: vec![text_column(&format!("Grants for {}@{}", account.user, account.host), 1024)],
         rows: lines.into_iter().map(|l| vec![Value::Text(l)]).collect(),
@@ -371,25 +372,13 @@ fn grants(context: &StatementContext, user: Option<&UserName>) -> Result<Listing
 }
 
 fn create_user(context: &StatementContext, user: &UserName) -> Result<Listing> {
-    let own = &context.rights.account;
-    let account = accounts::resolve(user, own);
-    if account != *own {
-        context.rights.check_global(Privilege::CreateUser)?;
+    let rights = &context.rights;
+    if accounts::resolve(user, &rights.account) != rights.account {
+        rights.check_read_database(system_schema::MYSQL)?;
     }
-    let list = context.database.accounts().list();
-    let entry = list.iter().find(|a| a.is(&account.user, &account.host)).ok_or_else(|| {
-        let message = format!("Operation SHOW CREATE USER failed for '{}'@'{}'", account.user, account.host);
-        SqlError::new(ErrorCode::CannotUser, message)
-    })?;
-    let statement = format!(
-        "CREATE USER {}@{} IDENTIFIED WITH '{}' AS {}",
-        show_create::identifier(&entry.user),
-        show_create::identifier(&entry.host),
-        entry.plugin,
-        show_create::quoted(&entry.authentication_string)
-    );
+    let (account, statement) = context.database.accounts().show_create_user(user, &rights.account)?;
     Ok(Listing {
-        columns: vec![text_column(&format!("CREATE USER for {}@{}", entry.user, entry.host), 1024)],
+        columns: vec![text_column(&format!("CREATE USER for {}@{}", account.user, account.host), 1024)],
         rows: vec![vec![Value::Text(statement)]],
     })
 }

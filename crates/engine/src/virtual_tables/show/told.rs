@@ -31,7 +31,7 @@ pub fn words_of(show: &Show) -> Option<&str> {
         Show::EngineStatus => "ENGINE STATUS",
         Show::Collation { .. } => "COLLATION",
         Show::CharacterSet { .. } => "CHARACTER SET",
-        Show::Grants(_) => "GRANTS",
+        Show::Grants { .. } => "GRANTS",
         Show::Plugins => "PLUGINS",
         Show::Privileges => "PRIVILEGES",
         Show::Empty { what } => what.as_str(),

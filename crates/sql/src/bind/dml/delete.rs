@@ -29,7 +29,8 @@ pub fn bind_delete(delete: &Delete, env: &BindEnv) -> Result<BoundDelete> {
     binder.refuse_reading_targets(own_reads, &targets)?;
     let mut search = binder.search(joined, clauses, &targets, Vec::new(), false);
     let surroundings = binder.surroundings(&mut search);
-    Ok(BoundDelete { ignore: delete.ignore, targets, search, surroundings })
+    let of_several = delete.targets.is_some();
+    Ok(BoundDelete { ignore: delete.ignore, of_several, targets, search, surroundings })
 }
 
 /// The positions of the targets among the relations of FROM.

@@ -18,7 +18,7 @@ use crate::{
         scope::{Clause, FromClause, Names, Relation, Scope},
     },
 };
-use muster_algebra::{ColId, Expr, Rel, TableDef};
+use muster_algebra::{ColId, ColumnUse, Expr, Rel, TableDef};
 use muster_types::{ErrorCode, Result, SqlError, SqlType};
 use sqlparser::ast;
 use std::collections::{HashMap, HashSet};
@@ -77,10 +77,14 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
     let outputs = |q: &BoundQuery| q.outputs.iter().map(|o| (o.id, o.name.clone())).collect();
     let (rel, outputs) = query.map_or((Rel::dual(), Vec::new()), |q| (q.rel.clone(), outputs(&q)));
-    let bound = binder.into_bound(rel, outputs);
+    let denied = binder.column_rights.take_error();
+    let tables_again = std::mem::take(&mut binder.tables_again);
+    let bound = binder.into_bound(rel, outputs)?;
     let surroundings = Surroundings {
+        denied,
         columns: bound.columns.clone(),
         tables: bound.tables.clone(),
+        tables_again,
         warnings: bound.warnings.iter().chain(&bound.notes).cloned().collect(),
         hints: bound.hints.clone(),
         constants,
@@ -140,6 +144,12 @@ impl Binder<'_> {
                 shown.map(|c| (c.id, c.name.clone())).collect()
             }
         };
+        match &insert.columns {
+            Some(listed) if !listed.is_empty() => {
+                columns.iter().for_each(|(id, _)| self.use_column(*id, ColumnUse::Insert));
+            }
+            _ => self.use_unnamed(joined.from.columns.iter().map(|column| &column.id), ColumnUse::Insert),
+        }
         let shown: Vec<ColId> = joined.from.columns.iter().map(|column| self.stored_column(column.id)).collect();
         let mut destination = self.destination_table(joined, &columns)?;
         let target = &mut destination.target;
@@ -169,7 +179,7 @@ impl Binder<'_> {
             let parts: Vec<&str> = column.iter().map(String::as_str).collect();
             match joined.from.find(&parts, Clause::FieldList.name())? {
                 Some(id) => Ok((id, parts[parts.len() - 1].to_string())),
-                None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
+                None => Err(self.no_such_column(&parts, &joined.from, ColumnUse::Insert, Clause::FieldList.name())),
             }
         };
         columns.iter().map(find).collect()
@@ -304,6 +314,8 @@ impl Binder<'_> {
     ) -> Result<OnDuplicateUpdate> {
         let reads = self.reads.len();
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
+        // This second mention of the target is no read of it; the columns that are read are checked one by one.
+        self.tables_again.pop();
         let columns: Vec<(ColId, String)> = match joined.from.relations[0].source {
             // The same table of the view as before.
             RelationSource::View(_) => {
@@ -337,8 +349,10 @@ impl Binder<'_> {
         for assignment in &insert.on_duplicate {
             let parts: Vec<&str> = assignment.column.iter().map(String::as_str).collect();
             let Some(id) = old.from.find(&parts, Clause::FieldList.name())? else {
-                return Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name()));
+                return Err(self.no_such_column(&parts, &old.from, ColumnUse::Update, Clause::FieldList.name()));
             };
+            // What a load assigns to is inserted.
+            self.use_column(id, if insert.written.is_load { ColumnUse::Insert } else { ColumnUse::Update });
             let stored = self.stored_column(id);
             let Some(column) = old.target.columns.iter().position(|c| *c == stored) else {
                 return Err(not_updatable_column(&assignment.column));

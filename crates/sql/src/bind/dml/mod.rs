@@ -29,7 +29,7 @@ pub use rules::{BoundRow, RowCheck, RowRules, bind_row, type_of_expression};
 pub(super) use target::{RelationSource, base_tables};
 pub use update::bind_update;
 
-use super::Bound;
+use super::{Beneath, Bound};
 use muster_algebra::{ColId, Columns, Expr, Hints, IndexHint, Rel, SortKey, TableDef};
 use muster_types::{SqlError, Value};
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub struct ChangeTarget {
     pub named: (String, String),
     /// True if rows are inserted through a view without the AUTO_INCREMENT column, which does not tell its numbers.
     pub hides_number: bool,
+    /// The tables and views between that view and the rows, for privileges.
+    pub beneath: Vec<Beneath>,
 }
 
 impl ChangeTarget {
@@ -107,6 +109,8 @@ pub struct Surroundings {
     pub columns: Columns,
     /// Base tables and views mentioned, as (database, name), each once: for privileges. The targets are among them.
     pub tables: Vec<(String, String)>,
+    /// Those of them that are mentioned more than once: a target that is also read.
+    pub tables_again: Vec<(String, String)>,
     /// Number and wording.
     pub warnings: Vec<SqlError>,
     pub hints: Hints,
@@ -116,6 +120,8 @@ pub struct Surroundings {
     /// Subqueries that look at the row which an INSERT brings or meets, each to be computed when its column's value is
     /// asked for.
     pub dependent: Vec<(ColId, Expr)>,
+    /// Error 1142 or 1143 of a column that the account may not use. Those of whole tables come before it.
+    pub denied: Option<SqlError>,
 }
 
 impl Surroundings {
@@ -193,6 +199,8 @@ pub struct BoundUpdate {
 #[derive(Debug, Clone)]
 pub struct BoundDelete {
     pub ignore: bool,
+    /// True if it names its targets apart from its tables.
+    pub of_several: bool,
     pub targets: Vec<ChangeTarget>,
     pub search: Search,
     pub surroundings: Surroundings,

@@ -80,7 +80,7 @@ pub fn bind_row(table: &Arc<TableDef>, copies: &[(usize, SqlType)], env: &BindEn
         let item = binder.copied(item, *ty);
         exprs.push(row.stored(item.expr));
     }
-    let bound = binder.into_bound(Rel::dual(), Vec::new());
+    let bound = binder.into_bound(Rel::dual(), Vec::new())?;
     let surroundings = Surroundings { columns: bound.columns, hints: bound.hints, ..Surroundings::default() };
     Ok(BoundRow { columns, rules, copies: exprs, surroundings })
 }

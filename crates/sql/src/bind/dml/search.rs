@@ -202,9 +202,12 @@ impl Binder<'_> {
             Search::Query(rel) => self.resolve_hints(rel),
             Search::Table(_) => self.resolve_hints(&mut Rel::dual()),
         };
+        let denied = self.column_rights.take_error();
         Surroundings {
+            denied,
             columns: self.columns,
             tables: self.tables,
+            tables_again: self.tables_again,
             warnings: self.warnings.into_iter().chain(self.notes).collect(),
             hints,
             constants: None,

@@ -147,7 +147,7 @@ pub(super) fn expose(rel: &mut Rel, table: ColId, wanted: &[(ColId, usize)]) -> 
 
 impl Binder<'_> {
     /// The stored column behind a column: of a TIMESTAMP that is read in local time, the one in UTC.
-    pub(super) fn stored_column(&self, id: ColId) -> ColId {
+    pub(in crate::bind) fn stored_column(&self, id: ColId) -> ColId {
         self.stored_columns.get(&id).copied().unwrap_or(id)
     }
 
@@ -167,6 +167,7 @@ impl Binder<'_> {
         });
         let table = base.table.clone();
         let rules = RowRules::default();
+        let beneath = self.beneath_views(base.columns);
         ChangeTarget {
             table,
             alias: alias.to_string(),
@@ -176,6 +177,7 @@ impl Binder<'_> {
             rules,
             named,
             hides_number: false,
+            beneath,
         }
     }
 

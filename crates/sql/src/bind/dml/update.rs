@@ -14,7 +14,13 @@ use crate::{
         scope::{Clause, Names, Scope},
     },
 };
+use muster_algebra::ColumnUse;
 use muster_types::{ErrorCode, Result, SqlError};
+
+/// The order in which MySQL checks the rights on the columns of an UPDATE.
+const CLAUSES: u8 = 0;
+const ASSIGNED: u8 = 1;
+const VALUES: u8 = 2;
 
 /// Looks up all names of an UPDATE. Errors: 1054, 1093, 1288 and 1348 for what cannot be changed, 1393 for
 /// two tables of one view.
@@ -34,6 +40,7 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
         let bound = binder.update_assignment(&joined, &assignment.column, &assignment.value, &names, &mut targets)?;
         assignments.push(bound);
     }
+    binder.column_rights.stage = CLAUSES;
     let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());
     let clauses = binder.clauses(&joined, condition, &update.order_by, limit, &names)?;
     binder.refuse_reading_targets(own_reads, &targets)?;
@@ -67,8 +74,11 @@ impl Binder<'_> {
         let parts: Vec<&str> = column.iter().map(String::as_str).collect();
         let clause = Clause::FieldList.name();
         let Some(id) = joined.from.find(&parts, clause)? else {
-            return Err(SqlError::unknown_column(parts.join("."), clause));
+            return Err(self.no_such_column(&parts, &joined.from, ColumnUse::Update, clause));
         };
+        self.column_rights.stage = ASSIGNED;
+        self.use_column(id, ColumnUse::Update);
+        self.column_rights.stage = VALUES;
         let known = targets.len();
         self.check_updatable(joined, id, parts[parts.len() - 1])?;
         let target = self.target_of(joined, id, targets, "UPDATE")?;

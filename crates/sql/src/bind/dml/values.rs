@@ -15,7 +15,7 @@ use crate::{
     },
     typing::{Item, arithmetic::KEPT_DIGITS, text_type},
 };
-use muster_algebra::{ArithmeticOp, ColId, DefaultValue, Expr, SubqueryKind};
+use muster_algebra::{ArithmeticOp, ColId, ColumnUse, DefaultValue, Expr, SubqueryKind};
 use muster_types::{Decimal, ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
@@ -79,7 +79,7 @@ impl Binder<'_> {
                        clause with alias.col instead";
         self.warn(ErrorCode::DeprecatedSyntax, message);
         match found {
-            Some(id) => Ok(self.column_item(id)),
+            Some(id) => Ok(self.read_column(id)),
             None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
         }
     }
@@ -90,6 +90,7 @@ impl Binder<'_> {
         let Some(id) = cx.scope.find(&parts, cx.clause.name())? else {
             return Err(SqlError::unknown_column(parts.join("."), cx.clause.name()));
         };
+        self.use_column(id, ColumnUse::Select);
         let name = parts.join(".");
         let no_default =
             || SqlError::new(ErrorCode::NoDefaultForField, format!("Field '{name}' doesn't have a default value"));

@@ -11,7 +11,7 @@ use crate::{
     },
     typing::Item,
 };
-use muster_algebra::{ColId, Expr};
+use muster_algebra::{ColId, ColumnUse, Expr};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
@@ -73,7 +73,7 @@ impl Binder<'_> {
             return self.having_column(parts, cx);
         }
         if let Some(id) = cx.scope.from.find(parts, clause.name())? {
-            return Ok(self.column_item(id));
+            return Ok(self.read_column(id));
         }
         if let [name] = parts
             && let Some(item) = self.alias(name, cx)?
@@ -96,7 +96,7 @@ impl Binder<'_> {
             let message = format!("Column '{}' in {} is ambiguous", name.value, cx.clause.name());
             self.warn(ErrorCode::NonUniq, message);
         }
-        Ok(Some(self.column_item(column)))
+        Ok(Some(self.read_column(column)))
     }
 
     /// HAVING sees what is grouped by, then the select list; of the tables only what is in one of them.
@@ -105,7 +105,7 @@ impl Binder<'_> {
         if let Some(id) = own
             && cx.group.iter().any(|g| g.expr == Expr::Column(id))
         {
-            return Ok(self.column_item(id));
+            return Ok(self.read_column(id));
         }
         if let [name] = parts
             && let Some(item) = self.alias(name, cx)?
@@ -115,7 +115,7 @@ impl Binder<'_> {
         if let Some(id) = own
             && cx.selected.iter().any(|s| s.item.expr == Expr::Column(id))
         {
-            return Ok(self.column_item(id));
+            return Ok(self.read_column(id));
         }
         self.outer_column(parts, cx)
     }
@@ -124,7 +124,7 @@ impl Binder<'_> {
     fn outer_column(&mut self, parts: &[&str], cx: &ExprContext) -> Result<Item> {
         for scope in cx.scope.outwards().skip(1) {
             if let Some(id) = scope.from.find(parts, cx.clause.name())? {
-                return Ok(self.column_item(id));
+                return Ok(self.read_column(id));
             }
             if let [name] = parts
                 && let Some(item) = self.offered_alias(name, scope, cx)?
@@ -138,7 +138,7 @@ impl Binder<'_> {
                 let message = format!("Unknown table '{table}' in {}", cx.clause.name());
                 Err(SqlError::new(ErrorCode::UnknownTable, message))
             }
-            _ => Err(SqlError::unknown_column(parts.join("."), cx.clause.name())),
+            _ => Err(self.no_such_column(parts, cx.scope.from, ColumnUse::Select, cx.clause.name())),
         }
     }
 

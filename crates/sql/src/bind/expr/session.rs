@@ -36,6 +36,7 @@ pub(super) const NAMES: &[&str] = &[
     "SYSTEM_USER",
     "CURRENT_USER",
     "CURRENT_ROLE",
+    "ROLES_GRAPHML",
     "VERSION",
     "CONNECTION_ID",
     "FOUND_ROWS",
@@ -71,7 +72,8 @@ impl Binder<'_> {
             "DATABASE" | "SCHEMA" => text(session.database()),
             "USER" | "SESSION_USER" | "SYSTEM_USER" => Value::Text(session.user()),
             "CURRENT_USER" => Value::Text(session.current_user()),
-            "CURRENT_ROLE" => Value::Text("NONE".into()),
+            "CURRENT_ROLE" => Value::Text(session.current_role()),
+            "ROLES_GRAPHML" => Value::Text(session.roles_graph()),
             "VERSION" => Value::Text(session.version()),
             // A thread has the number of its connection.
             "CONNECTION_ID" | "PS_CURRENT_THREAD_ID" => Value::UInt(session.connection_id() as u64),
