@@ -262,6 +262,7 @@ files! {
     roles
     rollup
     row_subqueries
+    safe_updates
     select_aliases
     session_variables
     show

@@ -4,8 +4,9 @@
 //! A trace that is off takes one test for each event, and makes nothing.
 
 use muster_algebra::{ColId, Columns, Expr, JoinKind, Plan, Rel, TableDef};
-use muster_types::KeyRange;
+use muster_types::{KeyRange, Value};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A table as the statement names it.
@@ -35,6 +36,25 @@ pub struct TracedPath {
     /// Milliseconds, with what an order saves or costs.
     pub cost_ms: f64,
     pub chosen: bool,
+}
+
+impl TracedPath {
+    /// Returns true if MySQL would count the index among those that may be used: conditions restrict its ranges by more
+    /// than that values are not NULL.
+    pub fn is_restricted(&self, conjuncts: &[Expr]) -> bool {
+        let Some(ranges) = &self.ranges else { return false };
+        if self.skips {
+            return false;
+        }
+        let is_null_test = |conjunct: &Expr| matches!(conjunct, Expr::IsNull { .. });
+        !ranges.iter().all(is_not_null) || conjuncts.iter().any(is_null_test)
+    }
+}
+
+/// Returns true for the range of all keys that do not begin with NULL.
+pub fn is_not_null(range: &KeyRange) -> bool {
+    let is_all = matches!(&range.lower, Bound::Excluded(values) if *values == [Value::Null]);
+    range.upper == Bound::Unbounded && is_all
 }
 
 /// Why an index has no path.

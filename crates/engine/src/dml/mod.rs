@@ -6,6 +6,7 @@
 //!     generated    values of the AUTO_INCREMENT column                generated.rs
 //!     duplicate    what a row does whose key is there already         duplicate.rs
 //!     search       the rows that UPDATE and DELETE change             search.rs
+//!     safe_updates keys that sql_safe_updates asks of it              safe_updates.rs
 //!     same_table   an UPDATE of a table under several names           same_table.rs
 //!     assign       the new values of a row, from left to right        assign.rs
 //!   in_place     all of them on the short path                       in_place.rs
@@ -40,6 +41,7 @@ mod load;
 mod lost_parts;
 mod row_insert;
 mod rules;
+mod safe_updates;
 mod same_table;
 mod search;
 mod short_source;

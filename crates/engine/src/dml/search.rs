@@ -1,7 +1,7 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met
 //! again where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
 
-use super::{convert::Conversion, target::OpenTarget};
+use super::{convert::Conversion, safe_updates, target::OpenTarget};
 use crate::{
     short_path::RowSearch,
     statement::{
@@ -13,6 +13,7 @@ use crate::{
 use futures::StreamExt;
 use muster_algebra::{ColId, Rel, Scan};
 use muster_exec::{FirstRows, KeptRows};
+use muster_optimizer::trace::Trace;
 use muster_sql::{
     Bound,
     bind::{self, Surroundings},
@@ -84,7 +85,12 @@ pub fn find(
     targets: &[bind::ChangeTarget],
     conversion: Conversion<'_>,
 ) -> Result<FoundRows> {
+    let asks_for_keys = safe_updates::asks_for_keys(context, &rel);
+    let trace = asks_for_keys.then(|| context.trace.get_or_init(Trace::on));
     let planned = plan(context, rel, &columns, surroundings, tables)?;
+    if let Some(trace) = trace {
+        safe_updates::check_keys(context, &planned, targets, trace)?;
+    }
     let of = |scan: &Scan| targets.iter().any(|target| target.table.id == scan.table.id);
     let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
     if context.locks_gaps() {

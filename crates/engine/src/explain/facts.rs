@@ -2,11 +2,9 @@
 //! the rewritten query.
 
 use crate::statement::StatementContext;
-use muster_algebra::{Expr, Plan, Rel};
+use muster_algebra::{Plan, Rel};
 use muster_explain::StatementFacts;
-use muster_optimizer::trace::{Event, TracedPath, TracedTable};
-use muster_types::{KeyRange, Value};
-use std::ops::Bound;
+use muster_optimizer::trace::{Event, TracedTable};
 
 /// What was noted while a statement was planned.
 #[derive(Default)]
@@ -33,7 +31,7 @@ impl Noted {
                 Event::Paths { table, conjuncts, paths, .. } => {
                     let facts = noted.entry(table);
                     facts.conjuncts.clone_from(conjuncts);
-                    let restricted = paths.iter().filter(|path| is_restricted(path, conjuncts));
+                    let restricted = paths.iter().filter(|path| path.is_restricted(conjuncts));
                     facts.possible_keys.extend(restricted.map(|path| path.index));
                     let ranged = paths.iter().filter(|path| path.ranges.is_some());
                     facts.rows_read.extend(ranged.map(|path| ((path.index, path.skips), path.rows)));
@@ -54,17 +52,4 @@ impl Noted {
     fn entry(&mut self, table: &TracedTable) -> &mut muster_explain::TableFacts {
         self.facts.entry(&table.table.database, &table.table.name, &table.alias)
     }
-}
-
-/// Returns true if MySQL would count an index among those that may be used: conditions restrict its ranges by more than
-/// that values are not NULL.
-fn is_restricted(path: &TracedPath, conjuncts: &[Expr]) -> bool {
-    let Some(ranges) = &path.ranges else { return false };
-    if path.skips {
-        return false;
-    }
-    let not_null = |range: &KeyRange| {
-        range.upper == Bound::Unbounded && matches!(&range.lower, Bound::Excluded(values) if *values == [Value::Null])
-    };
-    !ranges.iter().all(not_null) || conjuncts.iter().any(|conjunct| matches!(conjunct, Expr::IsNull { .. }))
 }

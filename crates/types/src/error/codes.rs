@@ -96,6 +96,7 @@ codes! {
     DeprecatedCollation = 3778, "HY000";
     DeprecatedWithoutReplacement = 1681, "HY000";
     WrongValueCountOnRow = 1136, "21S01";
+    UpdateWithoutKeyInSafeMode = 1175, "HY000";
     MixOfGroupFuncAndFields = 1140, "42000";
     TableAccessDenied = 1142, "42000";
     NoSuchTable = 1146, "42S02";

@@ -223,7 +223,8 @@ impl SessionState {
             number: self.database.plans().settings(all.join("\0")),
             is_allowed: !variables.settings().traces_optimizer
                 && variables::optimizer_options(variables).is_on(Switch::ShortPath)
-                && variables.unsigned("sql_select_limit") == u64::MAX,
+                && variables.unsigned("sql_select_limit") == u64::MAX
+                && !variables.is_on("sql_safe_updates"),
             collation: Collation::from_name(&text("collation_connection")).unwrap_or(Collation::DEFAULT),
             slow_after: self.slow_after(),
             longest: Duration::from_millis(milliseconds),
