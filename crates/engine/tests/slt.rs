@@ -281,6 +281,7 @@ files! {
     texts_beside_dates
     timestamps
     transactions
+    union_as_it_came
     union_order
     update
     user_variable_collations

@@ -15,10 +15,14 @@ const PARTITIONED_BUILD_ROWS: f64 = 400_000.0;
 /// Partial aggregation is left out when it is expected to leave at least this part of so many rows.
 const NO_PARTIAL_SHARE: f64 = 0.5;
 const NO_PARTIAL_ROWS: f64 = 200_000.0;
+/// A UNION of at most so many rows (by estimate) delivers them in the order of its queries, as MySQL does in practice.
+/// Above, its queries run at the same time.
+const ORDERED_UNION_ROWS: f64 = 20_000.0;
 
 /// Places exchanges, so that the whole plan delivers one partition.
 pub fn plan(plan: Plan, threads: usize) -> Plan {
-    gathered(Parallelism { statement: threads, threads, takes_first: false, shared: HashMap::new() }.node(plan))
+    let takes_first = is_small_union(&plan);
+    gathered(Parallelism { statement: threads, threads, takes_first, shared: HashMap::new() }.node(plan))
 }
 
 struct Parallelism {
@@ -26,8 +30,8 @@ struct Parallelism {
     statement: usize,
     /// Threads of the part that is being planned: one for subqueries that run once for each row.
     threads: usize,
-    /// True for the input of a LIMIT, as far down as a UNION decides which rows are the first: those of its first
-    /// query, as in MySQL.
+    /// True for the input of a LIMIT, and for a statement that is a small UNION, as far down as a UNION decides which
+    /// rows are the first: those of its first query, as in MySQL.
     takes_first: bool,
     /// Inputs of shared rows that are planned already.
     shared: HashMap<usize, Plan>,
@@ -45,7 +49,7 @@ impl Parallelism {
         let takes_first_of_input = match &plan.op {
             PlanOp::Limit { .. } => true,
             PlanOp::HashAggregate { aggregates, .. } => takes_first && aggregates.is_empty(),
-            PlanOp::Project { .. } => takes_first,
+            PlanOp::Project { .. } | PlanOp::UnionAll { .. } => takes_first,
             _ => false,
         };
         let is_union = matches!(plan.op, PlanOp::UnionAll { .. });
@@ -184,6 +188,18 @@ impl Parallelism {
         plan.partitions = partial.partitions;
         plan.op = PlanOp::FinalAggregate { input: Box::new(partial), group, aggregates };
         plan
+    }
+}
+
+/// Returns true for a UNION of few rows, whose order the nodes above it keep.
+fn is_small_union(plan: &Plan) -> bool {
+    match &plan.op {
+        PlanOp::UnionAll { inputs, .. } => {
+            inputs.iter().map(|input| input.estimate.rows).sum::<f64>() <= ORDERED_UNION_ROWS
+        }
+        PlanOp::HashAggregate { input, aggregates, .. } => aggregates.is_empty() && is_small_union(input),
+        PlanOp::Project { input, .. } => is_small_union(input),
+        _ => false,
     }
 }
 
