@@ -178,6 +178,7 @@ files! {
     create_table_select
     databases
     date_offsets
+    date_offsets_compared
     decimals
     declared_types
     delete

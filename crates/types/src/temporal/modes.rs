@@ -17,17 +17,25 @@ pub struct DateModes {
     pub no_zero_in_date: bool,
     /// ALLOW_INVALID_DATES: each month has 31 days.
     pub allows_invalid: bool,
+    /// No mode of the session: the offset of a time zone in a text does not count, as in most comparisons (MySQL:
+    /// `get_mysql_time_from_str`).
+    pub ignores_offset: bool,
     /// The time zone of the session.
     pub zone: TimeZone,
 }
 
 /// Bits of [`DateModes::bits`] that are modes; behind them stands the time zone.
-const MODE_BITS: u32 = 3;
+const MODE_BITS: u32 = 4;
 
 impl DateModes {
     /// The modes of MySQL's default `sql_mode`, in UTC.
-    pub const DEFAULT: DateModes =
-        DateModes { no_zero_date: true, no_zero_in_date: true, allows_invalid: false, zone: TimeZone::UTC };
+    pub const DEFAULT: DateModes = DateModes {
+        no_zero_date: true,
+        no_zero_in_date: true,
+        allows_invalid: false,
+        ignores_offset: false,
+        zone: TimeZone::UTC,
+    };
 
     /// The modes that a value of `sql_mode` has, in UTC.
     pub fn of_sql_mode(modes: &str) -> DateModes {
@@ -36,6 +44,7 @@ impl DateModes {
             no_zero_date: has("NO_ZERO_DATE"),
             no_zero_in_date: has("NO_ZERO_IN_DATE"),
             allows_invalid: has("ALLOW_INVALID_DATES"),
+            ignores_offset: false,
             zone: TimeZone::UTC,
         }
     }
@@ -47,8 +56,8 @@ impl DateModes {
 
     /// The modes as a number, which a plan carries as a literal.
     pub fn bits(self) -> i64 {
-        let modes =
-            i64::from(self.no_zero_date) | i64::from(self.no_zero_in_date) << 1 | i64::from(self.allows_invalid) << 2;
+        let modes = [self.no_zero_date, self.no_zero_in_date, self.allows_invalid, self.ignores_offset];
+        let modes = modes.into_iter().rev().fold(0, |bits, mode| bits << 1 | i64::from(mode));
         modes | self.zone.code() << MODE_BITS
     }
 
@@ -58,6 +67,7 @@ impl DateModes {
             no_zero_date: bits & 1 != 0,
             no_zero_in_date: bits & 2 != 0,
             allows_invalid: bits & 4 != 0,
+            ignores_offset: bits & 8 != 0,
             zone: TimeZone::from_code(bits >> MODE_BITS),
         }
     }
@@ -84,7 +94,9 @@ impl DateModes {
 
     /// The moment that was read, moved into the session's time zone.
     fn moved(self, read: DateTimeText) -> Option<DateTimeText> {
-        let Some(seconds) = read.offset else { return Some(read) };
+        let Some(seconds) = read.offset.filter(|_| !self.ignores_offset) else {
+            return Some(DateTimeText { offset: None, ..read });
+        };
         if !read.moment.is_calendar_day() {
             return None;
         }
@@ -131,7 +143,7 @@ mod tests {
             assert_eq!(asked("NO_ZERO_IN_DATE"), no_zero_in, "{text}");
             assert_eq!(asked("ALLOW_INVALID_DATES"), [true, true], "{text}");
         }
-        for bits in 0..8 {
+        for bits in 0..16 {
             let modes = DateModes::from_bits(bits);
             assert_eq!(modes.bits(), bits);
             let berlin = modes.in_zone(TimeZone::from_name("Europe/Berlin").unwrap());

@@ -10,12 +10,15 @@ use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::deprecation,
     store::{StoreFault, text::printable},
-    temporal::{self, ZERO_DATE, datetime_of},
+    temporal::{self, DateModes, FSP_MAX, ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
 
 /// How two values are compared.
-type Comparing<'a> = fn(&mut Binder<'a>, CompareOp, Item, Item) -> Result<Item>;
+pub(super) type Comparing<'a> = fn(&mut Binder<'a>, CompareOp, Item, Item) -> Result<Item>;
+
+/// How a value becomes one of another type.
+type Converting<'a> = fn(&mut Binder<'a>, Item, SqlType) -> Item;
 
 impl<'a> Binder<'a> {
     pub fn comparison(
@@ -50,6 +53,7 @@ impl<'a> Binder<'a> {
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         let (l, r) = (self.compared_value(l), self.compared_value(r));
         let (l, r) = self.beside_date(l, r);
+        let (l, r) = self.beside_datetime(l, r);
         self.compare_with_clock(op, l, r)
     }
 
@@ -145,6 +149,26 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// A text next to a DATETIME, both from the row, as the moment in the session's time zone, as comparison operators
+    /// have it (MySQL: `get_date_from_str`). Elsewhere the offset of a time zone in a text does not count.
+    fn beside_datetime(&mut self, l: Item, r: Item) -> (Item, Item) {
+        let has_clock = |item: &Item| matches!(item.ty, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+        let ty = SqlType::DateTime { fsp: FSP_MAX };
+        let zero = Value::DateTime(datetime_of(ZERO_DATE, 0));
+        let are_of_row = is_of_row(&l) && is_of_row(&r);
+        match (has_clock(&l) && is_string(&r), is_string(&l) && has_clock(&r)) {
+            (true, _) if are_of_row => {
+                let r = self.moment_or_by(Binder::convert, r, ty, zero);
+                (l, r)
+            }
+            (_, true) if are_of_row => {
+                let l = self.moment_or_by(Binder::convert, l, ty, zero);
+                (l, r)
+            }
+            _ => (l, r),
+        }
+    }
+
     /// A TIME next to a text is compared as a text.
     pub(super) fn time_as_text(&mut self, item: Item, other: &Item) -> Item {
         match (item.ty, is_string(other)) {
@@ -194,8 +218,13 @@ impl<'a> Binder<'a> {
         self.moment_or(item, ty, Value::DateTime(datetime_of(ZERO_DATE, 0)))
     }
 
-    /// The value in the type that it is compared in, or another moment for a value that is none.
+    /// The value in the type that it is compared in, or another moment for a value that is none. The offset of a time
+    /// zone in a text does not count.
     pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: Value) -> Item {
+        self.moment_or_by(Binder::convert_without_offset, item, ty, instead)
+    }
+
+    fn moment_or_by(&mut self, convert: Converting<'a>, item: Item, ty: SqlType, instead: Value) -> Item {
         let zero = || Expr::literal(instead.clone(), ty);
         let is_moment = matches!(
             (ty, &instead),
@@ -212,10 +241,20 @@ impl<'a> Binder<'a> {
             return if date.is_null_literal() && !is_null { Item::new(zero(), ty) } else { date };
         }
         let is_null = Expr::IsNull { arg: Box::new(item.expr.clone()), negated: false };
-        let args = vec![self.convert(item, ty).expr, zero()];
+        let args = vec![convert(self, item, ty).expr, zero()];
         let date = Expr::Call { function: ScalarFunction::Coalesce, args, ty };
         let branches = vec![(is_null, Expr::null(ty))];
         Item::new(Expr::Case { branches, otherwise: Some(Box::new(date)), ty }, ty)
+    }
+
+    /// The text of a row as a date or datetime; the offset of a time zone in it does not count.
+    fn convert_without_offset(&mut self, item: Item, ty: SqlType) -> Item {
+        if !is_string(&item) || matches!(ty, SqlType::Time { .. }) {
+            return self.convert(item, ty);
+        }
+        let modes = DateModes { ignores_offset: true, ..self.env.session.date_modes() };
+        let args = vec![item.expr, Expr::literal(Value::Int(modes.bits()), SqlType::BIGINT)];
+        Item::new(Expr::Call { function: ScalarFunction::ReadDate, args, ty }, ty)
     }
 
     /// The literal `item` as an exact value of the other side's type. Of two literals only text next to a date adapts.
@@ -387,18 +426,12 @@ pub(super) fn is_string(item: &Item) -> bool {
     item.ty.is_text() || item.ty.is_bytes()
 }
 
-/// A hexadecimal or bit literal next to a date is a text.
+/// A constant byte string next to a date is a text.
 fn bytes_as_text(item: Item, other: SqlType) -> Item {
-    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal && other.is_temporal()) else {
-        return item;
-    };
-    match String::from_utf8(bytes.clone()) {
-        Ok(text) => {
-            let ty = SqlType::varchar(text.chars().count() as u32, Collation::DEFAULT);
-            Item::literal(Value::Text(text), ty)
-        }
-        Err(_) => item,
-    }
+    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| other.is_temporal()) else { return item };
+    let text = String::from_utf8_lossy(bytes).replace(char::REPLACEMENT_CHARACTER, "?");
+    let ty = SqlType::varchar(text.chars().count() as u32, Collation::DEFAULT);
+    Item::literal(Value::Text(text), ty)
 }
 
 /// A text literal without the offset of a time zone behind its moment, which does not count where moments are compared

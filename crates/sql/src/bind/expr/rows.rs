@@ -5,7 +5,11 @@
 //! once, and the comparison is computed over its row: `(1, 2) = (SELECT a, b .. LIMIT 1)` is `(SELECT (1, 2) = (x.a,
 //! x.b) FROM (..) x)`.
 
-use super::{ExprContext, not, row_parts};
+use super::{
+    ExprContext,
+    compare::{Comparing, is_string},
+    not, row_parts,
+};
 use crate::{
     bind::{
         binder::Binder,
@@ -18,7 +22,7 @@ use muster_types::{Result, SqlType};
 use sqlparser::ast;
 use std::cell::Cell;
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// Compares two operands, one of which is a row at least.
     pub(super) fn row_comparison(
         &mut self,
@@ -82,13 +86,14 @@ impl Binder<'_> {
             return Err(operand_columns(1));
         };
         if l_rest.is_empty() {
-            return self.compare_parts(op, *l0, *r0, cx);
+            let comparing: Comparing<'a> = if orders(op) { Binder::compare_with_clock } else { Binder::compare };
+            return self.compare_parts(comparing, op, *l0, *r0, cx);
         }
         match op {
             CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::NotEq => {
                 let mut parts = Vec::with_capacity(l.len());
                 for (a, b) in l.iter().zip(r) {
-                    parts.push(self.compare_parts(op, *a, *b, cx)?.expr);
+                    parts.push(self.compare_parts(Binder::compare, op, *a, *b, cx)?.expr);
                 }
                 let logic = if op == CompareOp::NotEq { LogicOp::Or } else { LogicOp::And };
                 Ok(Item::bool(Expr::Logic { op: logic, args: parts }))
@@ -99,8 +104,9 @@ impl Binder<'_> {
                     CompareOp::Lt | CompareOp::LtEq => CompareOp::Lt,
                     _ => CompareOp::Gt,
                 };
-                let first = self.compare_parts(strict, *l0, *r0, cx)?.expr;
-                let equal = self.compare_parts(CompareOp::Eq, *l0, *r0, cx)?.expr;
+                let comparing = Binder::compare_with_clock;
+                let first = self.compare_parts(comparing, strict, *l0, *r0, cx)?.expr;
+                let equal = self.compare_parts(comparing, CompareOp::Eq, *l0, *r0, cx)?.expr;
                 let rest = self.compare_rows(op, l_rest, r_rest, cx)?.expr;
                 let both = Expr::Logic { op: LogicOp::And, args: vec![equal, rest] };
                 Ok(Item::bool(Expr::Logic { op: LogicOp::Or, args: vec![first, both] }))
@@ -108,12 +114,19 @@ impl Binder<'_> {
         }
     }
 
-    fn compare_parts(&mut self, op: CompareOp, l: Part, r: Part, cx: &mut ExprContext) -> Result<Item> {
+    fn compare_parts(
+        &mut self,
+        comparing: Comparing<'a>,
+        op: CompareOp,
+        l: Part,
+        r: Part,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         if let (Part::Expr(l), Part::Expr(r)) = (l, r) {
-            return self.comparison(op, l, r, cx);
+            return self.comparison_by(comparing, op, l, r, cx);
         }
         let (l, r) = (self.part(l, cx)?, self.part(r, cx)?);
-        self.compare(op, l, r)
+        comparing(self, op, l, r)
     }
 
     fn part(&mut self, part: Part, cx: &mut ExprContext) -> Result<Item> {
@@ -135,18 +148,48 @@ impl Binder<'_> {
         negated: bool,
         cx: &mut ExprContext,
     ) -> Result<Item> {
+        let comparing: Comparing<'a> = match list {
+            [_] => Binder::compare_with_clock,
+            _ => Binder::compare_in_list,
+        };
         let mut args = Vec::with_capacity(list.len());
         for row in list {
             match row_parts(row) {
-                Some(parts) if parts.len() == left.len() => {
-                    let [left, right] = [left, &parts].map(|row| row.iter().map(|e| Part::Expr(e)).collect::<Vec<_>>());
-                    args.push(self.compare_rows(CompareOp::Eq, &left, &right, cx)?.expr);
-                }
+                Some(parts) if parts.len() == left.len() => args.push(self.equals_member(comparing, left, &parts, cx)?),
                 _ => return Err(operand_columns(left.len())),
             }
         }
         let any = if args.len() == 1 { args.remove(0) } else { Expr::Logic { op: LogicOp::Or, args } };
         Ok(Item::bool(if negated { not(any) } else { any }))
+    }
+
+    /// The comparison of a row with one of a list. A text next to a date is compared as in a list: it keeps its time of
+    /// day, and the offset of a time zone in it does not count.
+    fn equals_member(
+        &mut self,
+        comparing: Comparing<'a>,
+        left: &[&ast::Expr],
+        right: &[&ast::Expr],
+        cx: &mut ExprContext,
+    ) -> Result<Expr> {
+        let mut parts = Vec::with_capacity(left.len());
+        for (l, r) in left.iter().zip(right) {
+            parts.push(match (row_parts(l), row_parts(r)) {
+                (Some(l), Some(r)) if l.len() == r.len() => self.equals_member(comparing, &l, &r, cx)?,
+                _ => self.comparison_by(comparing, CompareOp::Eq, l, r, cx)?.expr,
+            });
+        }
+        let only = if parts.len() == 1 { parts.pop() } else { None };
+        Ok(only.unwrap_or(Expr::Logic { op: LogicOp::And, args: parts }))
+    }
+
+    /// Compares a column of a row with that of one of several rows: the left side decides whether texts are compared.
+    fn compare_in_list(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
+        let r = match is_string(&l) && r.ty.is_temporal() {
+            true => self.convert_to_text(r, self.default_collation()),
+            false => r,
+        };
+        self.compare_with_clock(op, l, r)
     }
 
     /// `row IN (SELECT ..)`, where the row is a constructor or a subquery.
@@ -194,6 +237,10 @@ impl Operand<'_> {
         let first = |at: usize| Some(&self.first).filter(|_| at == 0);
         (0..self.width).map(|at| Part::Column { query, at, of: self.width, first: first(at) }).collect()
     }
+}
+
+fn orders(op: CompareOp) -> bool {
+    !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::NotEq)
 }
 
 /// The truth value of a subquery, FALSE if that has no row.
