@@ -295,6 +295,7 @@ files! {
     window_arguments
     window_limits
     windows
+    xpath_variables
     year_bit
     zero_dates_as_null
     zero_dates_beside

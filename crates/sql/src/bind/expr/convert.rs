@@ -11,7 +11,7 @@ use crate::{
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     temporal::{ZERO_DATE, datetime_of},
 };
@@ -24,6 +24,7 @@ impl Binder<'_> {
             _ => self.expr(expr, cx)?,
         };
         let ty = self.cast_type(to, &item)?;
+        let item = if matches!(ty, SqlType::Time { .. }) { self.moved_as_moment(item) } else { item };
         if ty == SqlType::Json {
             return Ok(self.cast_to_json(truth_value(expr).unwrap_or(item)));
         }
@@ -41,6 +42,11 @@ impl Binder<'_> {
         };
         let item = as_operand(converted);
         let mut item = Item { hexadecimal: false, decimals: None, shown: None, ..self.no_operand(item) };
+        if ty == SqlType::Year {
+            // Unlike a column it is signed.
+            let ty = SqlType::Int { width: IntWidth::Small, unsigned: false };
+            item = Item { ty, expr: Expr::Cast { arg: Box::new(item.expr), ty }, ..item };
+        }
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
         }
@@ -48,14 +54,30 @@ impl Binder<'_> {
     }
 
     /// The value as type `ty`, as CAST, DATE() and TIMESTAMP() have it: where `sql_mode` has no zero dates, that of a
-    /// TIMESTAMP is NULL, though those of other types stay.
+    /// TIMESTAMP or of FROM_DAYS is NULL, though those of other types stay.
     pub(super) fn converted_moment(&mut self, item: Item, ty: SqlType) -> Item {
         let is_moment = matches!(ty, SqlType::Date | SqlType::DateTime { .. });
-        let may_be_zero = matches!(item.ty, SqlType::Timestamp { .. }) && item.as_literal().is_none();
+        let item = if is_moment { self.added_as_moment(item) } else { item };
+        let zero = match item.ty {
+            SqlType::Date => Value::Date(ZERO_DATE),
+            _ => Value::DateTime(datetime_of(ZERO_DATE, 0)),
+        };
+        let is_of_days = |expr: &Expr| match expr {
+            Expr::Call { function: ScalarFunction::Library(function), .. } => function.name == "FROM_DAYS",
+            expr => matches!(expr, Expr::Literal { value, .. } if *value == zero),
+        };
+        let may_be_zero = match item.ty {
+            SqlType::Timestamp { .. } => item.as_literal().is_none(),
+            SqlType::Date => is_of_days(&item.expr),
+            _ => false,
+        };
         if !is_moment || !may_be_zero || item.expr.has_subquery() || !self.env.session.date_modes().no_zero_date {
             return self.convert(item, ty);
         }
-        let zero = Expr::literal(Value::DateTime(datetime_of(ZERO_DATE, 0)), item.ty);
+        if item.as_literal().is_some() {
+            return Item::new(Expr::null(ty), ty);
+        }
+        let zero = Expr::literal(zero, item.ty);
         let is_zero = Expr::eq(item.expr.clone(), zero);
         let moment = self.convert(item, ty);
         let branches = vec![(is_zero, Expr::null(ty))];

@@ -461,15 +461,16 @@ impl Binder<'_> {
             SqlType::Decimal { .. } => {
                 let (p, s) = digits;
                 // With places known the result has that scale; rounding can carry into a digit more.
-                let scale = match fold::constant(&places.expr) {
+                let (scale, carries) = match fold::constant(&places.expr) {
                     Some(Value::Int(n)) => {
                         places = self.given(Value::Int(n.min(s.into())));
-                        n.clamp(0, s.into()) as u32
+                        let scale = n.clamp(0, s.into()) as u32;
+                        (scale, scale < s)
                     }
-                    _ if places.is_null_literal() => 0,
-                    _ => s,
+                    _ if places.is_null_literal() => (0, s > 0),
+                    _ => (s, true),
                 };
-                SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
+                SqlType::decimal(p - s + scale + (function == F::Round && carries) as u32, scale)
             }
             SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
             SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
@@ -484,7 +485,10 @@ impl Binder<'_> {
         let fsp = self.fraction_digits(&first, name == "TIME");
         match (name, second) {
             ("DATE", _) => self.converted_moment(first, SqlType::Date),
-            ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
+            ("TIME", _) => {
+                let first = self.moved_as_moment(first);
+                self.convert(first, SqlType::Time { fsp })
+            }
             ("DATEDIFF", Some(second)) => self.of_days(F::DateDiff, vec![first, second], None),
             _ => {
                 let date = self.dated(first);

@@ -52,6 +52,10 @@ impl Binder<'_> {
                 .map(|other| [texts[0], *other])
                 .try_for_each(|pair| check_one_charset(&pair, &function.printed_name()))?;
         }
+        if matches!(function.name, "EXTRACTVALUE" | "UPDATEXML") {
+            let path = std::mem::replace(&mut items[1], Item::null());
+            items[1] = self.with_xpath_variables(path);
+        }
         // A number is no address, nor is NULL that would be one.
         let is_number = items.first().is_some_and(|item| item.ty.is_numeric());
         if is_number && matches!(function.name, "IS_IPV4" | "IS_IPV4_COMPAT" | "IS_IPV4_MAPPED" | "IS_IPV6") {
@@ -104,7 +108,6 @@ impl Binder<'_> {
             false => self.texts(texts, function.name)?,
         };
         let mut texts = texts.into_iter();
-        let default = self.default_collation();
         let compared: Vec<Item> = (items.iter().enumerate())
             .filter(|(i, _)| function.takes_at(*i) == Takes::Compared)
             .map(|(_, item)| item.clone())
@@ -113,53 +116,76 @@ impl Binder<'_> {
         let mut taken = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
-                Takes::AsIs | Takes::Keyword(_) => item,
-                Takes::JsonScalar => self.with_bits(item),
-                Takes::Whole => match item.ty {
-                    SqlType::Float | SqlType::Double => self.convert(item, SqlType::BIGINT),
-                    _ => item,
-                },
-                Takes::Exact => {
-                    let item = bytes_as_number(item);
-                    let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
-                    self.cut_beyond_micros(item)
-                }
-                Takes::Moment => self.dated(item),
-                Takes::Temporal => self.moment_argument(item),
-                Takes::Clock => {
-                    let item = self.moment_argument(item);
-                    self.without_day(item)
-                }
-                Takes::DigitText => match bytes_as_number(item) {
-                    item if item.ty.is_bytes() => item,
-                    item => {
-                        let item = self.bits_as_digits(item);
-                        self.convert_to_text(item, default)
-                    }
-                },
                 Takes::Text => texts.next().unwrap_or(item),
-                Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
-                Takes::Bytes => self.convert_to_text(item, default),
                 Takes::Compared => common.next().unwrap_or(item),
-                Takes::Int => self.count(bytes_as_number(item)),
-                Takes::Bits => {
-                    let item = bytes_as_number(item);
-                    Item::new(self.bits_of(item), SqlType::BIGINT_UNSIGNED)
-                }
-                Takes::Double => self.convert(bytes_as_number(item), SqlType::Double),
-                Takes::Number => {
-                    let item = bytes_as_number(item);
-                    let ty = match numeric_type(item.ty) {
-                        SqlType::Null => SqlType::Double,
-                        // Fractional seconds are those of a double.
-                        SqlType::Decimal { .. } if item.ty.is_temporal() => SqlType::Double,
-                        ty => ty,
-                    };
-                    self.convert(item, ty)
-                }
+                takes => self.argument(function, takes, item),
             });
         }
         Ok((taken, model))
+    }
+
+    /// An argument as the function takes it. Texts and what is compared depend on each other, and stay as they are.
+    fn argument(&mut self, function: LibraryFunction, takes: Takes, item: Item) -> Item {
+        let default = self.default_collation();
+        match takes {
+            Takes::AsIs | Takes::Keyword(_) | Takes::Text | Takes::Compared => item,
+            Takes::JsonScalar => self.with_bits(item),
+            Takes::Whole => match item.ty {
+                SqlType::Float | SqlType::Double => self.convert(item, SqlType::BIGINT),
+                _ => item,
+            },
+            Takes::Exact => {
+                let item = match self.declared_type(&item) {
+                    Some(SqlType::Enum(_) | SqlType::Set(_)) => {
+                        let number = self.convert(item, SqlType::BIGINT);
+                        self.convert(number, EXACT_SECONDS)
+                    }
+                    _ => bytes_as_number(item),
+                };
+                let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
+                self.cut_beyond_micros(item)
+            }
+            Takes::Moment => self.dated(item),
+            Takes::Temporal if keeps_type(function) => self.moment_argument(item),
+            Takes::Temporal => {
+                let item = self.moment_argument(item);
+                self.moved_as_moment(item)
+            }
+            Takes::Clock => {
+                let item = self.moment_argument(item);
+                let item = self.moved_as_moment(item);
+                self.without_day(item)
+            }
+            // No digits are no number.
+            Takes::DigitText if matches!(item.as_literal(), Some(Value::Bytes(bytes)) if bytes.is_empty()) => {
+                self.convert_to_text(item, default)
+            }
+            Takes::DigitText => match bytes_as_number(item) {
+                item if item.ty.is_bytes() => item,
+                item => {
+                    let item = self.bits_as_digits(item);
+                    self.convert_to_text(item, default)
+                }
+            },
+            Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
+            Takes::Bytes => self.convert_to_text(item, default),
+            Takes::Int => self.count(bytes_as_number(item)),
+            Takes::Bits => {
+                let item = bytes_as_number(item);
+                Item::new(self.bits_of(item), SqlType::BIGINT_UNSIGNED)
+            }
+            Takes::Double => self.convert(bytes_as_number(item), SqlType::Double),
+            Takes::Number => {
+                let item = bytes_as_number(item);
+                let ty = match numeric_type(item.ty) {
+                    SqlType::Null => SqlType::Double,
+                    // Fractional seconds are those of a double.
+                    SqlType::Decimal { .. } if item.ty.is_temporal() => SqlType::Double,
+                    ty => ty,
+                };
+                self.convert(item, ty)
+            }
+        }
     }
 
     /// A date or time that a function reads itself.
@@ -233,6 +259,7 @@ impl Binder<'_> {
             return self.convert(item, SqlType::DateTime { fsp: FSP_MAX });
         }
         let item = self.cut_beyond_micros(item);
+        let item = self.added_as_moment(item);
         if let Some(dated) = self.with_dated_results(&item) {
             return dated;
         }
@@ -265,4 +292,9 @@ fn check_one_charset(items: &[&Item], name: &str) -> Result<()> {
         second.name()
     );
     Err(SqlError::new(ErrorCode::CharacterSetMismatch, message))
+}
+
+/// Returns true for functions whose result has the type of their first argument: a text stays one.
+fn keeps_type(function: LibraryFunction) -> bool {
+    matches!(function.name, "ADDTIME" | "SUBTIME" | "TIMEDIFF")
 }

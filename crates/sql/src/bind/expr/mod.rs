@@ -25,6 +25,7 @@
 //!   aggregate   SUM, COUNT ..
 //!   window      functions with OVER
 //!   window_frame  the rows that they see
+//!   xpath       variables in the expressions of EXTRACTVALUE and UPDATEXML
 //! ```
 
 mod aggregate;
@@ -51,6 +52,7 @@ mod tolerance;
 mod user_variable;
 pub(super) mod window;
 mod window_frame;
+mod xpath;
 
 pub(super) use aggregate::invalid_use;
 

@@ -1,6 +1,6 @@
 //! Dates: INTERVAL arithmetic, EXTRACT.
 
-use super::{ExprContext, function::call};
+use super::{ExprContext, function::call, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
@@ -78,8 +78,15 @@ impl Binder<'_> {
         let Interval { unit, count } = interval;
         let (warnings, is_null) = (self.warnings.len(), start.is_null_literal());
         let collation = self.default_collation();
+        let count = if unit.parts().is_empty() { bytes_as_number(count) } else { count };
         let digits = interval_digits(unit, count.ty);
-        let start = if moves_days(unit) { self.dated(start) } else { self.bits_as_bytes(start) };
+        let start = match moves_days(unit) {
+            true => self.dated(start),
+            false => {
+                let start = self.bits_as_bytes(start);
+                self.added_as_moment(start)
+            }
+        };
         let start = self.cut_beyond_micros(start);
         let (start, ty) = match start.ty {
             SqlType::Date if unit.keeps_dates() => (start, SqlType::Date),
@@ -143,6 +150,8 @@ impl Binder<'_> {
     fn extracted(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         use IntervalUnit::*;
         let arg = self.cut_beyond_micros(arg);
+        let is_moved = self.is_moved_text(&arg.expr);
+        let arg = self.moved_as_moment(arg);
         let is_of_date = matches!(unit, Day | Month | Quarter | Year | YearMonth);
         let arg = if is_of_date { self.dated(arg) } else { self.bits_as_bytes(arg) };
         if unit == Week {
@@ -152,7 +161,7 @@ impl Binder<'_> {
             let function = ScalarFunction::Extract(unit);
             return Item::new(Expr::Call { function, args, ty: SqlType::BIGINT }, SqlType::BIGINT);
         }
-        let arg = if unit.parts().first() == Some(&Day) { self.without_day(arg) } else { arg };
+        let arg = if unit.parts().first() == Some(&Day) && !is_moved { self.without_day(arg) } else { arg };
         self.part_of(unit, arg)
     }
 
@@ -206,6 +215,53 @@ impl Binder<'_> {
         })
     }
 
+    /// A text that DATE_ADD or DATE_SUB has made as the moment that it is, where a time is wanted: MySQL asks these for
+    /// their date (`Item_temporal_hybrid_func::get_time`). Other values as they are.
+    pub(super) fn moved_as_moment(&mut self, item: Item) -> Item {
+        match self.is_moved_text(&item.expr) {
+            true => {
+                let ty = SqlType::DateTime { fsp: FSP_MAX };
+                Item::new(self.moment_of(item, ty), ty)
+            }
+            false => item,
+        }
+    }
+
+    /// A text that ADDTIME or SUBTIME has made where a date is wanted: MySQL asks these for their own, which is today
+    /// for a time (`Item_func_add_time::get_date`). Other values as they are.
+    pub(super) fn added_as_moment(&mut self, item: Item) -> Item {
+        let is_added = match &item.expr {
+            Expr::Call { function: ScalarFunction::Library(function), ty, .. } => {
+                ty.is_text() && matches!(function.name, "ADDTIME" | "SUBTIME")
+            }
+            _ => false,
+        };
+        if !is_added || item.expr.has_subquery() {
+            return item;
+        }
+        let collation = self.default_collation();
+        let ty = SqlType::varchar(DATED_TEXT_LENGTH, collation);
+        let time = self.convert(item.clone(), SqlType::Time { fsp: FSP_MAX });
+        let today = self.dated(time);
+        let today = self.convert_to_text(today, collation);
+        let (today, text) = (self.cast_to(today, ty).expr, self.cast_to(item, ty).expr);
+        let pattern = Expr::literal(Value::Text("____-%".into()), ty);
+        let has_date =
+            Expr::Like { arg: Box::new(text.clone()), pattern: Box::new(pattern), escape: Some('\\'), negated: false };
+        Item::new(Expr::Case { branches: vec![(has_date, text)], otherwise: Some(Box::new(today)), ty }, ty)
+    }
+
+    /// Returns true for the text of a date that was moved by an interval. A constant is known by its declared length.
+    fn is_moved_text(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Call { function: ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_), ty, .. } => ty.is_text(),
+            Expr::Literal { value: Value::Text(text), ty: SqlType::Text { length: MOVED_TEXT_LENGTH, .. } } => {
+                text.len() < MOVED_TEXT_LENGTH as usize && text.as_bytes().get(4) == Some(&b'-')
+            }
+            _ => false,
+        }
+    }
+
     /// The date or time of a value, which is read only if a row needs it.
     pub(in crate::bind) fn moment_of(&mut self, item: Item, ty: SqlType) -> Expr {
         if item.ty.is_temporal() {
@@ -234,9 +290,10 @@ impl Binder<'_> {
     /// A date or datetime as MySQL reads it where a unit of several parts begins with days: a column, and what is moved
     /// by an interval, has its day; anything else is a time of day alone.
     pub(super) fn without_day(&mut self, arg: Item) -> Item {
-        use ScalarFunction::{ConvertTz, DateAdd, DateSub};
+        use ScalarFunction::{ConvertTz, DateAdd, DateSub, Library};
         let has_day = match &arg.expr {
             Expr::Column(_) => true,
+            Expr::Call { function: Library(function), .. } => function.name == "STR_TO_DATE",
             Expr::Call { function, .. } => matches!(function, DateAdd(_) | DateSub(_) | ConvertTz),
             _ => false,
         };
@@ -260,6 +317,7 @@ impl Binder<'_> {
     fn clock_part_of(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         let arg = self.bits_as_bytes(arg);
         let arg = self.cut_beyond_micros(arg);
+        let arg = self.moved_as_moment(arg);
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         let part = self.part_of(unit, arg);
         if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part }
