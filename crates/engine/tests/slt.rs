@@ -159,6 +159,7 @@ files! {
     as_mysql_comparisons
     as_mysql_delimiters
     as_mysql_details
+    as_mysql_functions
     as_mysql_numbers
     as_mysql_refusals
     as_mysql_values

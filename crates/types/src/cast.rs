@@ -50,11 +50,12 @@ impl CastWarning {
     }
 }
 
-/// The warnings of a conversion: that of the value, and behind it one of a delimiter that is deprecated.
+/// The warnings of a conversion: that of the value, and behind it one of a delimiter that is deprecated, or of a number
+/// that has become its complement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CastWarnings {
     of_value: Option<CastWarning>,
-    of_delimiter: Option<CastWarning>,
+    second: Option<CastWarning>,
 }
 
 impl CastWarnings {
@@ -64,13 +65,13 @@ impl CastWarnings {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.of_value.is_none() && self.of_delimiter.is_none()
+        self.of_value.is_none() && self.second.is_none()
     }
 }
 
 impl From<Option<CastWarning>> for CastWarnings {
     fn from(of_value: Option<CastWarning>) -> CastWarnings {
-        CastWarnings { of_value, of_delimiter: None }
+        CastWarnings { of_value, second: None }
     }
 }
 
@@ -79,7 +80,7 @@ impl IntoIterator for CastWarnings {
     type IntoIter = std::iter::Chain<std::option::IntoIter<CastWarning>, std::option::IntoIter<CastWarning>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.of_value.into_iter().chain(self.of_delimiter)
+        self.of_value.into_iter().chain(self.second)
     }
 }
 
@@ -119,7 +120,10 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
             let (x, warning) = to_double(value);
             (Value::Bool(x != 0.0), warning)
         }
-        SqlType::Int { width, unsigned } => number::to_int(value, width, unsigned),
+        SqlType::Int { width, unsigned } => {
+            let (number, warning) = number::to_int(value, width, unsigned);
+            return (number, complement_of_text(value, warning));
+        }
         SqlType::Decimal { precision, scale } => number::to_decimal(value, precision, scale),
         SqlType::Float => {
             let (x, warning) = to_double(value);
@@ -142,6 +146,19 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
         SqlType::Json => (json::to_document(value, from), None),
     };
     (value, warning.into())
+}
+
+/// The warnings of an integer: a text that goes on behind a number that becomes its complement has one more.
+fn complement_of_text(value: &Value, warning: Option<CastWarning>) -> CastWarnings {
+    let is_complement = warning.as_ref().is_some_and(|w| w.code == ErrorCode::Unknown);
+    let text = match value {
+        Value::Text(_) | Value::Bytes(_) if is_complement => value.to_text(0).unwrap_or_default(),
+        _ => return warning.into(),
+    };
+    match integer_prefix(&text) {
+        (_, true) => warning.into(),
+        (_, false) => CastWarnings { of_value: CastWarning::truncated("INTEGER", &text), second: warning },
+    }
 }
 
 /// Casts to a date, datetime or time as [`cast`] does, where `sql_mode` and the time zone may differ from the default.

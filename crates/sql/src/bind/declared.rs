@@ -15,7 +15,7 @@ use crate::typing::{Derivation, Item, JSON_TEXT};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
     BytesKind, SqlType, Value,
-    store::{StoredType, store},
+    store::{StoreFault, StoredType, Unfit, store},
 };
 
 /// The item as the operand of an expression.
@@ -161,17 +161,18 @@ fn is_equality(op: CompareOp) -> bool {
     matches!(op, CompareOp::Eq | CompareOp::NotEq | CompareOp::NullSafeEq)
 }
 
-/// The constant as a YEAR column stores it, as a number of type `operand`. What the column does not store exactly stays
-/// as it is: 2001.5 is no year.
+/// The constant as a YEAR column stores it, as a number of type `operand`: '70x' is 1970, 2001.4 is 2001. What the
+/// column does not store stays as it is.
 fn year_constant(item: Item, operand: SqlType) -> Item {
     let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
     let value = match item.as_literal() {
         Some(value @ (Value::Int(_) | Value::UInt(_) | Value::Date(_) | Value::DateTime(_))) => value,
+        Some(value @ (Value::Decimal(_) | Value::Float(_) | Value::Double(_))) => value,
         Some(value @ (Value::Text(_) | Value::Bytes(_))) if is_text => value,
         _ => return item,
     };
     match store(value, StoredType::new(SqlType::Year)) {
-        Ok(year) => Item::literal(year, operand),
+        Ok(year) | Err(Unfit { fault: StoreFault::Truncated, instead: Some(year) }) => Item::literal(year, operand),
         Err(_) => item,
     }
 }

@@ -203,7 +203,7 @@ impl Binder<'_> {
             (None, ty) if ty.is_temporal() => ty.fsp().into(),
             (None, ty) => ty.decimal_digits().map_or(0, |(_, scale)| scale.into()),
         };
-        Some((whole + fraction).min(INTEGER) + !item.ty.is_unsigned() as u32)
+        Some(whole.saturating_add(fraction).min(INTEGER) + !item.ty.is_unsigned() as u32)
     }
 
     /// The shape of the negative of an operand.

@@ -148,6 +148,7 @@ fn stored_time(value: &Value, fsp: u8, modes: DateModes) -> StoredConstant {
         Value::Time(t) => return stored(*t, false),
         Value::Date(_) => return stored(0, false),
         Value::DateTime(t) => return stored(datetime_parts(*t).1, false),
+        Value::UInt(number) if i64::try_from(*number).is_err() => return REFUSED,
         number => {
             let is_datetime = cast::to_double(number).0.abs() >= DATETIME_NUMBER_MIN;
             return match cast::cast(number, SqlType::Time { fsp: FSP_MAX }) {

@@ -23,7 +23,6 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         return result_type(&texts.iter().collect::<Vec<_>>(), default, operation);
     }
     let is_text_stronger = known.iter().any(|i| i.ty.is_text())
-        && known.iter().all(|i| i.ty.is_text() || i.hexadecimal || !i.ty.is_bytes())
         && collation::aggregate_result(&known, default, operation).is_ok_and(|(of, _)| of != Collation::Binary);
     if known.iter().any(|i| i.ty.is_bytes()) && !is_text_stronger {
         let of = |i: &Item| if i.ty.is_integer() { i.text_length() } else { byte_length(i.ty) };
@@ -73,6 +72,8 @@ pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
     let digits = |item: &Item| match item.ty {
         ty if ty.is_temporal() => Some(ty.fsp()),
         _ if item.hexadecimal => Some(0),
+        // A text that was made of such values knows their digits.
+        SqlType::Text { .. } | SqlType::Bytes { .. } => item.decimals,
         _ => item.shown_decimals(),
     };
     known.map(|i| digits(i)).try_fold(0, |most, decimals| Some(decimals?.max(most)))

@@ -27,7 +27,7 @@ fn incorrect_datetime(value: &Value) -> CastWarning {
 /// `is_cut`.
 fn warnings_of_text(text: &str, what: &str, is_cut: bool, deprecated: Option<DeprecatedDelimiter>) -> CastWarnings {
     let of_value = if is_cut { CastWarning::truncated(what, text) } else { None };
-    CastWarnings { of_value, of_delimiter: deprecated.map(|d| warning_of_delimiter(text, d, 1)) }
+    CastWarnings { of_value, second: deprecated.map(|d| warning_of_delimiter(text, d, 1)) }
 }
 
 /// Warning 4095 or 4096. Where expressions are computed, rows are not counted: each is the first.

@@ -29,7 +29,8 @@ fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result
             let charset = collation.character_set();
             let text = charset::decode(charset, b).map(|text| text.into_owned());
             text.ok_or_else(|| {
-                let bytes: String = b.iter().take(6).map(|x| format!("{x:02X}")).collect();
+                let valid = std::str::from_utf8(b).map_or_else(|e| e.valid_up_to(), |_| 0);
+                let bytes: String = b.iter().skip(valid).take(3).map(|x| format!("{x:02X}")).collect();
                 let message = format!("Invalid {} character string: '{bytes}'", charset.name());
                 CastWarning::new(ErrorCode::InvalidCharacterString, message)
             })

@@ -165,6 +165,7 @@ impl Binder<'_> {
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
     /// decimals that keep digits.
     fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
+        let decimals = result::decimals(&items.iter().collect::<Vec<_>>());
         let items = self.bits_beside_text(items);
         let is_other = |item: &Item| !matches!(item.ty, SqlType::Json | SqlType::Null);
         let items = match items.iter().any(is_other) {
@@ -181,7 +182,7 @@ impl Binder<'_> {
         let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
         if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. } | SqlType::Bytes { .. }) {
-            model.decimals = result::decimals(&refs);
+            model.decimals = decimals;
         }
         if ty.collation().is_some() {
             model.derivation = derivation;
