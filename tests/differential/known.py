@@ -1,7 +1,7 @@
 """Classes of differences between Muster and MySQL 8.0 that are not faults; docs/differences.md says why.
 
-A class is a name, which stands in that page, and a test: of the expression, what differs, and the answers of Muster and MySQL.
-The first class that fits explains a difference.
+A class is a name, which stands in that page, and a test: of the expression, what differs, the answers of Muster and MySQL, and how
+both are asked about a part of it (`operands.Proof` says of what kind that is). The first class that fits explains a difference.
 """
 
 import re
@@ -13,10 +13,11 @@ import operands
 OF_OPERANDS = {"1259", "1264", "1292", "1301", "1365", "1366", "1411", "1441", "1525", "1583", "3020", "4095", "4096"}
 ERRORS_OF_OPERANDS = {1210, 1411, 1525, 1690, 3685, 3854, 3995}
 MEMBERS = ("e", "s")
+CHOICES = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "NULLIF(", "GREATEST(", "LEAST(")
 TEXTS_OF_MOMENTS = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "ADDTIME(", "SUBTIME(")
-MOMENT_COLUMNS = ("d", "dt", "dt3", "ts", "dn", "ti", "ti6")
-NUMBER_COLUMNS = ("tiny", "small", "i", "big", "ubig", "n", "n0", "f", "x", "un", "nn", "y", "bi")
-NUMBER_OPERATORS = ("({} AND {})", "({} OR {})", "(NOT {})", "(! {})", "({} + {})", "({} - {})", "({} * {})", "({} / {})")
+TIMES = ("ti", "ti6")
+MOMENT_COLUMNS = ("d", "dt", "dt3", "ts", "dn") + TIMES
+NUMBER_KINDS = ("tiny", "short", "int24", "long", "longlong", "newdecimal", "float", "double", "year")
 
 
 def differing(*words):
@@ -44,84 +45,132 @@ def unneeded_operands(tree, what, muster, mysql, ask):
     return operands.Proof(tree, ask, operands.ROWS if is_of_rows else [None]).holds()
 
 
-def negative_zeros(tree, what, muster, mysql):
+def negative_zeros(tree, what, muster, mysql, *_):
     """A zero that has a sign in MySQL only."""
     is_zero = re.compile(r"-(0(\.0+)?|00:00:00(\.0+)?)").fullmatch
     differing_rows = [(a, b) for a, b in zip(muster.rows, mysql.rows) if a != b] if what == "value" else []
     return bool(differing_rows) and all(isinstance(b, str) and is_zero(b) and b[1:] == a for a, b in differing_rows)
 
 
-def weights_of_members(tree, what, muster, mysql):
+def weights_of_members(tree, what, muster, mysql, *_):
     return what == "value" and tree[0].startswith("WEIGHT_STRING(") and tree[1][0][0] in MEMBERS
 
 
-def is_number(tree):
-    return expressions.kind_of(tree) in ("integer", "decimal", "double") or tree[0] in NUMBER_COLUMNS or tree[0] in NUMBER_OPERATORS
+def kind_of(tree, ask):
+    """The kind of a part's column in MySQL; an empty text if it has none alone."""
+    answer = ask(tree, None)[1]
+    return "" if answer.error else answer.kind.split()[0]
 
 
-def mixed_bounds(tree, what, muster, mysql):
-    """A date or time between a number and what is none."""
-    template, children = tree
-    if template != "({} BETWEEN {} AND {})" or children[0][0] not in MOMENT_COLUMNS:
-        return any(mixed_bounds(child, what, muster, mysql) for child in children)
-    return what in ("value", "null") and any(map(is_number, children[1:]))
+def is_constant(tree):
+    return not expressions.uses_columns(tree)
 
 
-def types_of_null(tree, what, muster, mysql):
-    """The type of what is NULL in all rows."""
-    return what in ("type", "scale") and not any(row is not None for answer in (muster, mysql) for row in answer.rows)
+def below(tree, fits):
+    """Returns true if a part of the tree, or all of it, fits."""
+    return fits(tree) or any(below(child, fits) for child in tree[1])
 
 
-def moments_of_choices(tree, what, muster, mysql):
+def mixed_bounds(tree, what, muster, mysql, ask):
+    """A date or time between a number and a constant that is none: MySQL takes the form in which it keeps the moment for the constant."""
+
+    def fits(part):
+        template, children = part
+        if template != "({} BETWEEN {} AND {})" or children[0][0] not in MOMENT_COLUMNS:
+            return False
+        are_numbers = [kind_of(bound, ask) in NUMBER_KINDS for bound in children[1:]]
+        return any(number and not other and is_constant(bound)
+                   for number, other, bound in zip(are_numbers, are_numbers[::-1], children[:0:-1]))
+
+    return what in ("value", "null") and below(tree, fits)
+
+
+def bounds_beside_time(tree, what, muster, mysql, ask):
+    """A TIME column between texts, one of which is no time: MySQL reads that one as an integer."""
+
+    def fits(part):
+        return part[0] == "({} BETWEEN {} AND {})" and part[1][0][0] in TIMES and any(map(is_constant, part[1][1:]))
+
+    reads_integers = any("incorrect INTEGER value" in warning[2] for warning in mysql.warnings or [])
+    return what in ("value", "null") and reads_integers and below(tree, fits)
+
+
+def types_of_null(tree, what, muster, mysql, ask):
+    """The type of what is NULL in all rows, because a constant in it is."""
+
+    def fits(part):
+        if not is_constant(part) or expressions.has_aggregate(part):
+            return False
+        answer = ask(part, None)[1]
+        return not answer.error and answer.rows == [None]
+
+    is_null = not any(row is not None for answer in (muster, mysql) for row in answer.rows or [])
+    return what in ("type", "scale") and is_null and below(tree, fits)
+
+
+def moments_of_choices(tree, what, muster, mysql, ask):
     """The date or time of a value that is a text of other values, which MySQL asks for its own."""
-    template, children = tree
-    letters = "".join(expressions.FUNCTIONS.get(template.split("(")[0], [""])[0])
-    is_of_moment = bool(set(letters) & set("dm")) or template.startswith(("DATE_", "TIMESTAMP", "EXTRACT(", "TIME_FORMAT(", "STR_TO_DATE("))
-    is_made = any(child[0].startswith(TEXTS_OF_MOMENTS) for child in children)
-    if is_of_moment and is_made:
-        return what in ("value", "null", "scale")
-    return any(moments_of_choices(child, what, muster, mysql) for child in children)
+
+    def is_made(part):
+        is_text = part[0].startswith(TEXTS_OF_MOMENTS) and kind_of(part, ask) in ("string", "var_string")
+        times = (child for child in part[1] if kind_of(child, ask) in ("time", "date", "datetime", "timestamp"))
+        return is_text and (part[0].startswith(("ADDTIME(", "SUBTIME(")) or any(times))
+
+    def fits(part):
+        template, children = part
+        letters = "".join(expressions.FUNCTIONS.get(template.split("(")[0], [""])[0])
+        of_moments = ("DATE_", "TIMESTAMP", "EXTRACT(", "TIME_FORMAT(", "STR_TO_DATE(")
+        is_of_moment = bool(set(letters) & set("dm")) or template.startswith(of_moments)
+        return is_of_moment and any(map(is_made, children))
+
+    return what in ("value", "null", "scale") and below(tree, fits)
 
 
-def choices_of_years(tree, what, muster, mysql):
-    return what == "type" and mysql.kind.startswith("year") and muster.kind.startswith("short")
+def choices_of_years(tree, what, muster, mysql, ask):
+    is_choice = tree[0].startswith(CHOICES) and (has_leaf(tree, "y") or below(tree, lambda part: part[0] == "CAST({} AS YEAR)"))
+    return what == "type" and is_choice and mysql.kind.startswith("year") and muster.kind.startswith("short")
 
 
-def constant_of_nullif(tree, what, muster, mysql):
+def constant_of_nullif(tree, what, muster, mysql, ask):
     """NULLIF of a constant next to a column, which MySQL makes a value of the column."""
-    if tree[0] != "NULLIF({}, {})":
-        return any(constant_of_nullif(child, what, muster, mysql) for child in tree[1])
-    first, second = tree[1]
-    return what in ("value", "type", "scale") and not expressions.uses_columns(first) and expressions.uses_columns(second)
+
+    def fits(part):
+        if part[0] != "NULLIF({}, {})":
+            return False
+        first, second = part[1]
+        is_beside_column = is_constant(first) and second[0] in expressions.COLUMNS
+        return is_beside_column and kind_of(part, ask) != kind_of(first, ask)
+
+    return what in ("value", "type", "scale") and below(tree, fits)
 
 
-def impossible_seconds(tree, what, muster, mysql):
+def impossible_seconds(tree, what, muster, mysql, *_):
     """Moments as integers of a second that there is not."""
     return what == "value" and any(isinstance(row, str) and re.fullmatch(r"\d{8,12}60", row) for row in mysql.rows)
 
 
-def invalid_bytes(tree, what, muster, mysql):
+def invalid_bytes(tree, what, muster, mysql, *_):
     """Bytes that are no UTF-8 where a text is made of them."""
     return has_leaf(tree, "x'FF'") and what in ("null", "value", "error", "warnings", "type")
 
 
-def extremes_of_dates(tree, what, muster, mysql):
+def extremes_of_dates(tree, what, muster, mysql, *_):
     """GREATEST and LEAST of a date and what is no date: MySQL compares that with what it has left of it."""
     is_extreme = tree[0].startswith(("GREATEST(", "LEAST(")) or any(extremes_of_dates(child, what, muster, mysql) for child in tree[1])
     return is_extreme and what in ("value", "null", "type", "scale") and any("Incorrect" in w[2] for w in mysql.warnings)
 
 
-def distinct_sums(tree, what, muster, mysql):
+def distinct_sums(tree, what, muster, mysql, *_):
     """SUM(DISTINCT) of hexadecimal literals and of fractions of seconds, which are doubles in MySQL."""
     return what == "value" and tree[0].startswith("SUM(DISTINCT")
 
 
-def regular_expression_errors(tree, what, muster, mysql):
+def regular_expression_errors(tree, what, muster, mysql, *_):
     """Which of several faults in the arguments is told."""
     return what == "error" and "REGEXP_" in expressions.text(tree) and mysql.error and mysql.error[0] in (1210, 3685, 3995)
 
 
-def constant_lengths(tree, what, muster, mysql):
+def constant_lengths(tree, what, muster, mysql, *_):
     """Types that follow from the value of a computed constant."""
     return what == "type" and tree[0].startswith(("REPEAT(", "SPACE(", "LPAD(", "RPAD(", "STR_TO_DATE("))
 
@@ -131,6 +180,7 @@ CLASSES = [
     ("negative zero", negative_zeros),
     ("weights of ENUM and SET", weights_of_members),
     ("numbers as bounds beside a date or time", mixed_bounds),
+    ("bounds beside a TIME column, one of which is no time", bounds_beside_time),
     ("types of nothing but NULL", types_of_null),
     ("moments of values that are texts", moments_of_choices),
     ("types of choices between years", choices_of_years),
@@ -150,5 +200,5 @@ PROVED = "operands that are not needed"
 
 def explain(tree, what, muster, mysql, ask=None):
     """The class that explains a difference, or None. `ask`: as `operands.Proof` has it."""
-    named = next((name for name, fits in CLASSES if fits(tree, what, muster, mysql)), None)
+    named = next((name for name, fits in CLASSES if fits(tree, what, muster, mysql, ask)), None)
     return named or (PROVED if unneeded_operands(tree, what, muster, mysql, ask) else None)
