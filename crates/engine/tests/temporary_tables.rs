@@ -160,6 +160,7 @@ async fn whoever_may_make_them_may_use_them() {
     }
     for (number, sql) in [
         (1142, "CREATE TEMPORARY TABLE w SELECT * FROM t"),
+        (1142, "CREATE TEMPORARY TABLE t SELECT * FROM t"),
         (1142, "CREATE TEMPORARY TABLE w LIKE t"),
         (1142, "INSERT INTO t VALUES (1, 1)"),
         (1142, "CREATE TABLE p (a INT)"),
@@ -167,5 +168,10 @@ async fn whoever_may_make_them_may_use_them() {
         (1044, "CREATE TEMPORARY TABLE other.x (a INT)"),
     ] {
         assert_eq!(error(&mut maker, sql).await, number, "{sql}");
+    }
+    // Rights on other things than to read do not help.
+    run(&mut root, "GRANT INSERT ON d.t TO maker@localhost").await;
+    for sql in ["CREATE TEMPORARY TABLE t SELECT * FROM t", "CREATE TEMPORARY TABLE t SELECT COUNT(*) c FROM t"] {
+        assert_eq!(error(&mut maker, sql).await, 1142, "{sql}");
     }
 }

@@ -52,10 +52,14 @@ pub fn check_privileges(
     for (database, name) in &surroundings.tables {
         let pair = (database.clone(), name.clone());
         let is_target = targets.iter().any(|t| t.named == pair);
-        let is_read = !is_target || surroundings.tables_again.contains(&pair);
-        let read = is_read.then_some(&(Privilege::Select, "SELECT"));
-        for (privilege, command) in needed.iter().filter(|_| is_target).chain(read) {
+        let needed = if is_target { needed } else { &[] };
+        for (privilege, command) in needed {
             context.check_some_column(database, name, *privilege, command)?;
+        }
+        // A temporary table that is being filled is not read: its name is another table's then.
+        let is_read = !is_target || surroundings.tables_again.contains(&pair);
+        if is_read && !context.tables.is_temporary(database, name) {
+            context.rights.check_some_column(database, name, Privilege::Select, "SELECT")?;
         }
     }
     for target in targets {

@@ -248,9 +248,12 @@ impl Catalog for StatementTables {
             let table = self.context.virtual_tables.table(schema, name);
             return table.map(Some).ok_or_else(|| unknown_virtual_table(schema, name));
         }
-        self.check_select(database, name, definer)?;
+        let filled = self.definitions().schemas.get(database).and_then(|schema| self.filled(schema, name));
+        if filled.is_none() {
+            self.check_select(database, name, definer)?;
+        }
         let schema = self.definitions().schema(database)?;
-        let found = match (self.filled(schema, name), schema.tables.get(name)) {
+        let found = match (filled, schema.tables.get(name)) {
             (Some(filled), _) => Some(filled),
             (None, Some(entry)) => Some(entry.def.clone()),
             (None, None) => self.unfinished(schema, name)?,
@@ -311,7 +314,6 @@ impl Catalog for StatementTables {
     ) -> Result<Option<Arc<ColumnAccess>>> {
         let database = system_schema::of_name(database).unwrap_or(database);
         let access = match definer {
-            None if self.context.tables.is_own(database, name) => None,
             None => self.context.rights.column_access(database, name, !self.checks_select),
             Some(definer) => self.of_definer(definer)?.column_access(database, name, !self.checks_select),
         };

@@ -100,7 +100,10 @@ impl Binder<'_> {
         if let Some(def) = self.table_def(database, table, names)? {
             self.mention(&def.database, &def.name, names);
             let joined = self.base_table(def.clone(), alias_name, hints)?;
-            self.guard_columns(&def.database, &def.name, &joined.from, names)?;
+            // A temporary table is its session's, whatever the rights on a stored one of its name.
+            if !def.id.is_temporary() {
+                self.guard_columns(&def.database, &def.name, &joined.from, names)?;
+            }
             self.note_table(alias_name, Some(def), &joined);
             return Ok(joined);
         }
