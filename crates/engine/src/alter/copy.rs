@@ -43,7 +43,7 @@ pub fn copy<'a>(context: &'a Arc<StatementContext>, entry: &TableEntry, altered:
     drop(current);
     let schema = schema_of(&altered.def);
     // The loader takes a table whose rows it keeps: one without any.
-    let empty = tables.create_files(&altered.def, entry.def.id.is_temporary())?;
+    let empty = tables.create_files_for_rows(&altered.def, entry.def.id.is_temporary())?;
     let empty_files = tables.new_files(empty.clone());
     let target = tables.store().open_table(schema.clone(), empty, TableStatistics::of_no_rows(&schema))?;
     let progress: Arc<LoadProgress> = Arc::default();

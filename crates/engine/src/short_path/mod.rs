@@ -48,7 +48,7 @@ pub use kept_query::{KeptQuery, LastPlan};
 pub use key_access::KeyAccess;
 pub use limit_places::with_limits;
 pub use nested::{LockingReads, LockingStatement, NestedPlan, RowReads, TableQuery, run as run_nested};
-pub use parameter_places::{has_comparisons_only, with_values};
+pub use parameter_places::{has_comparisons_only, with_list, with_values};
 pub use parameters::{ValueList, add_class, is_small, parameterize, type_of};
 pub use plan::{General, ShortPlan, Way};
 pub use run_end::{RunEnd, RunFigures, Stop, entries_max};

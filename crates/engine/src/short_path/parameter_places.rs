@@ -1,7 +1,7 @@
 //! Where parameters may stand in a statement that is planned for all values of their types.
 
 use super::values::FIRST_MOMENT;
-use muster_algebra::{ColId, Columns, Expr, Rel};
+use muster_algebra::{ColId, Columns, CompareOp, Expr, Rel};
 use muster_types::{SqlType, Value};
 
 /// Parameters may stand for values only where all values of their type mean the same: on one side of a comparison whose
@@ -59,6 +59,27 @@ pub fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
     rel.inputs_mut().into_iter().for_each(|input| {
         let taken = std::mem::replace(input, Rel::dual());
         *input = with_values(taken, values);
+    });
+    rel
+}
+
+/// A relation in which the parameter that stands for a list is one: an IN with a single member is bound as a
+/// comparison.
+pub fn with_list(mut rel: Rel, index: usize) -> Rel {
+    fn replace(expr: &mut Expr, list: usize) {
+        if let Expr::Compare { op: op @ (CompareOp::Eq | CompareOp::NotEq), left, right } = expr
+            && matches!(bare(right), Expr::Parameter { index, .. } if *index == list)
+        {
+            let [arg, member] = [left, right].map(|side| std::mem::replace(&mut **side, Expr::Column(ColId(0))));
+            *expr = Expr::InList { arg: Box::new(arg), list: vec![member], negated: *op == CompareOp::NotEq };
+            return;
+        }
+        expr.children_mut().into_iter().for_each(|child| replace(child, list));
+    }
+    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, index));
+    rel.inputs_mut().into_iter().for_each(|input| {
+        let taken = std::mem::replace(input, Rel::dual());
+        *input = with_list(taken, index);
     });
     rel
 }

@@ -15,7 +15,7 @@
 use super::{Companions, NewFiles, TableSet, Tables, UnpublishedRows, storage_error};
 use crate::catalog::{Schema, Snapshot, TableEntry, schema_of};
 use muster_algebra::{TableDef, TableId};
-use muster_storage::{FileId, Store, Table, file::TemporarySpace, mutex::Mutex};
+use muster_storage::{FileId, StorageError, Store, Table, file::TemporarySpace, mutex::Mutex};
 use muster_types::{Result, SqlError};
 use std::sync::{
     Arc, Weak,
@@ -151,8 +151,17 @@ impl SessionTables {
 
     /// Makes the files of an empty table, a temporary one or a stored one. Error 1114.
     pub fn create_files(&self, def: &TableDef, temporary: bool) -> Result<Vec<FileId>> {
-        let made = self.store().create_table_in(&schema_of(def), temporary.then_some(&self.space));
+        let made = self.make_files(def, temporary);
         made.map_err(|e| if temporary { storage_error(def, e) } else { e.into() })
+    }
+
+    /// The same for the rows of a table that is there. Error 1114 for stored tables, too.
+    pub fn create_files_for_rows(&self, def: &TableDef, temporary: bool) -> Result<Vec<FileId>> {
+        self.make_files(def, temporary).map_err(|e| storage_error(def, e))
+    }
+
+    fn make_files(&self, def: &TableDef, temporary: bool) -> std::result::Result<Vec<FileId>, StorageError> {
+        self.store().create_table_in(&schema_of(def), temporary.then_some(&self.space))
     }
 
     /// The number of a new temporary table.

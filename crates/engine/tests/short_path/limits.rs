@@ -162,7 +162,6 @@ async fn a_plan_that_often_reads_too_many_rows_is_left() {
 
 /// A list of 500 keys has a plan that serves for other lists, of other lengths.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "open: lists of more than 16 keys take the general path, see docs/short-path.md"]
 async fn long_lists_of_keys_share_a_plan() {
     let directory = tempfile::tempdir().unwrap();
     let database = loaded(directory.path(), 43).await;

@@ -8,7 +8,7 @@ use crate::{
     short_path::{
         DirectPlan, Epoch, FIRST_MOMENT, General, KeptQuery, KeyAccess, Known, NestedPlan, Shape, ShortChange,
         ShortPlan, ShortWrite, TableQuery, TextNumbers, TextsOf, ValueRules, Way, entries_max, plain_number, scan_of,
-        type_of, with_values,
+        type_of, with_list, with_values,
     },
     statement::{
         BindEnvironment, KeptRun, StatementContext, StatementTables,
@@ -113,6 +113,10 @@ impl SessionState {
             return Ok(Known::General(None));
         }
         let list = self.short_path.list.as_ref().map(|list| list.index);
+        let bound = match list {
+            Some(index) => Bound { rel: with_list(bound.rel, index), ..bound },
+            None => bound,
+        };
         let rules = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments());
         let Some(rules) = rules else { return Ok(Known::General(None)) };
         let kept = match (&lock, list) {
