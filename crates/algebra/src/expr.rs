@@ -333,6 +333,10 @@ pub enum AggregateFunction {
         bytes_max: usize,
         order: Vec<crate::SortKey>,
     },
+    /// The values of arrays one behind the other, in an array.
+    JsonArrayAgg,
+    /// The members of objects, in an object; the last one of a name counts.
+    JsonObjectAgg,
     StdDevPop,
     StdDevSamp,
     VarPop,
@@ -353,6 +357,8 @@ impl AggregateFunction {
             AggregateFunction::Max => "max",
             AggregateFunction::AnyValue => "any_value",
             AggregateFunction::GroupConcat { .. } => "group_concat",
+            AggregateFunction::JsonArrayAgg => "json_arrayagg",
+            AggregateFunction::JsonObjectAgg => "json_objectagg",
             AggregateFunction::StdDevPop => "std",
             AggregateFunction::StdDevSamp => "stddev_samp",
             AggregateFunction::VarPop => "variance",

@@ -185,6 +185,9 @@ impl Printer<'_> {
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
             (ParseJson, [arg]) => format!("cast({} as json)", self.expr(arg)),
+            (Library(function), [a, b]) if function.name == "MEMBER OF" => {
+                format!("{} member of ({})", self.expr(a), self.expr(b))
+            }
             (Library(function), _) => format!("{}({})", function.printed_name(), self.list(function.given(args))),
             _ => format!("{}({})", function_name(function), self.list(args)),
         }
@@ -192,7 +195,14 @@ impl Printer<'_> {
 
     pub fn aggregate(&self, call: &AggregateCall) -> String {
         let distinct = if call.distinct { "distinct " } else { "" };
-        let args = if call.args.is_empty() { "0".to_string() } else { self.list(&call.args) };
+        let args = match (&call.function, &call.args[..]) {
+            (_, []) => "0".to_string(),
+            // The document of a row is made of what the statement has.
+            (AggregateFunction::JsonArrayAgg | AggregateFunction::JsonObjectAgg, [Expr::Call { args, .. }]) => {
+                self.list(args)
+            }
+            (_, args) => self.list(args),
+        };
         let tail = match &call.function {
             AggregateFunction::GroupConcat { separator, order, .. } => {
                 let order =

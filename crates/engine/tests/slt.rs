@@ -223,6 +223,7 @@ files! {
     into_files
     invalid_dates
     joins
+    json_aggregates
     json_beside_others
     json_columns
     json_functions

@@ -181,7 +181,8 @@ mod tests {
         let mut seen = HashSet::new();
         for name in LIBRARY.functions.iter().flat_map(Function::names) {
             assert!(seen.insert(name), "{name} is there twice");
-            assert!(mysql::has(name), "{name} is no function of MySQL");
+            // An operator, which the list of functions has not.
+            assert!(mysql::has(name) || name == "MEMBER OF", "{name} is no function of MySQL");
         }
     }
 }

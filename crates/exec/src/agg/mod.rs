@@ -9,6 +9,7 @@
 //!   byte_bits.rs    BIT_AND, BIT_OR, BIT_XOR of byte strings
 //!   any_value.rs    ANY_VALUE
 //!   group_concat.rs GROUP_CONCAT
+//!   documents.rs    JSON_ARRAYAGG, JSON_OBJECTAGG
 //!   distinct.rs     COUNT, SUM and AVG of DISTINCT values
 //! ```
 //!
@@ -19,6 +20,7 @@ mod any_value;
 mod byte_bits;
 mod count;
 mod distinct;
+mod documents;
 mod exact_sum;
 mod extreme;
 mod fold;
@@ -69,6 +71,8 @@ pub enum Kind {
     Distinct(Box<Kind>, DataType),
     /// Arguments: text or byte string, sort key (`BinaryView`), and with DISTINCT the key of equal ones (`BinaryView`).
     GroupConcat(GroupConcat),
+    /// Documents in the binary form as one: their elements, or with `objects` their members.
+    Documents { objects: bool },
 }
 
 /// One aggregate function of ours.
@@ -106,6 +110,8 @@ impl Kind {
             Kind::Spread(Spread { deviation: true, .. }) => "stddev",
             Kind::Spread(Spread { deviation: false, .. }) => "variance",
             Kind::GroupConcat(_) => "group_concat",
+            Kind::Documents { objects: false } => "json_arrayagg",
+            Kind::Documents { objects: true } => "json_objectagg",
             Kind::Distinct(..) => "distinct",
         }
     }
@@ -119,6 +125,7 @@ impl Kind {
             Kind::AnyValue(ty) | Kind::Extreme { ty, .. } => ty.clone(),
             Kind::Bits(_) => DataType::UInt64,
             Kind::ByteBits(_) => DataType::BinaryView,
+            Kind::Documents { .. } => DataType::LargeBinary,
             Kind::GroupConcat(settings) if settings.is_binary => DataType::BinaryView,
             Kind::CollatedExtreme { .. } | Kind::GroupConcat(_) => DataType::Utf8View,
             Kind::Distinct(of, _) => of.result(),
@@ -160,6 +167,7 @@ impl Kind {
             Kind::ByteBits(op) => Box::new(Folded(byte_bits::ByteBits::new(*op))),
             Kind::Spread(spread) => Box::new(variance::Variance::new(*spread)),
             Kind::GroupConcat(settings) => Box::new(group_concat::Groups::new(settings.clone())),
+            Kind::Documents { objects } => Box::new(documents::Groups::new(*objects)),
             Kind::Distinct(of, ty) => Box::new(distinct::Distinct::new(of.accumulator()?, ty.clone())?),
         })
     }

@@ -112,6 +112,10 @@ impl Lowerer<'_> {
                 Finish::Part(parts.add(Kind::AnyValue(ty), vec![physical]))
             }
             AggregateFunction::GroupConcat { .. } => Finish::Part(self.group_concat(call, scope, parts)?),
+            AggregateFunction::JsonArrayAgg | AggregateFunction::JsonObjectAgg => {
+                let objects = call.function == AggregateFunction::JsonObjectAgg;
+                Finish::Part(parts.add(Kind::Documents { objects }, vec![compiler.compile_as(arg()?, SqlType::Json)?]))
+            }
             AggregateFunction::StdDevPop
             | AggregateFunction::StdDevSamp
             | AggregateFunction::VarPop

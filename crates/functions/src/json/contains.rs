@@ -1,6 +1,6 @@
 //! What is in a document.
 
-use super::argument::{document, is_one, path, single_path};
+use super::argument::{document, is_one, part, path, single_path};
 use crate::Call;
 use muster_types::{
     Result, Value,
@@ -66,6 +66,18 @@ pub(super) fn contains_path(call: &mut Call, args: &[Value]) -> Result<Value> {
         }
     }
     Ok(Value::Bool(!is_one))
+}
+
+/// `value MEMBER OF(document)`: an element of an array that the value is equal to, or what is no array and equal.
+pub(super) fn member_of(call: &mut Call, args: &[Value]) -> Result<Value> {
+    let value = json::encode(&part(call, args, 0)).map_err(|limit| limit.error())?;
+    let (value, document) = (JsonView::new(&value), document(call, args, 1)?);
+    let document = JsonView::new(&document);
+    let is_equal = |item: JsonView| json::compare(item, value).is_eq();
+    Ok(Value::Bool(match document.node() {
+        JsonNode::Array(items) => items.iter().any(is_equal),
+        _ => is_equal(document),
+    }))
 }
 
 /// `JSON_OVERLAPS(a, b)`: two arrays with an element in common, two objects with a member in common, an array that has

@@ -5,7 +5,7 @@
 //!   argument.rs  arguments as documents, paths and members, with their errors
 //!   build.rs     JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, JSON_UNQUOTE, JSON_PRETTY
 //!   read.rs      JSON_EXTRACT, JSON_KEYS, JSON_LENGTH, JSON_DEPTH, JSON_TYPE, JSON_VALID, JSON_STORAGE_..
-//!   contains.rs  JSON_CONTAINS, JSON_CONTAINS_PATH, JSON_OVERLAPS
+//!   contains.rs  JSON_CONTAINS, JSON_CONTAINS_PATH, JSON_OVERLAPS, MEMBER OF
 //!   search.rs    JSON_SEARCH
 //!   change.rs    JSON_SET, JSON_INSERT, JSON_REPLACE, JSON_REMOVE, JSON_ARRAY_APPEND, JSON_ARRAY_INSERT
 //!   merge.rs     JSON_MERGE_PRESERVE, JSON_MERGE_PATCH
@@ -49,6 +49,7 @@ pub const FUNCTIONS: &[Function] = &[
         .repeated()
         .takes_null(),
     Function::new("JSON_OVERLAPS", &[AsIs, AsIs], result::truth, contains::overlaps),
+    Function::new("MEMBER OF", &[JsonScalar, AsIs], result::truth, contains::member_of),
     Function::new("JSON_SEARCH", &[AsIs, Text, Text, Text, Text], document, search::search)
         .optional(2)
         .repeated()

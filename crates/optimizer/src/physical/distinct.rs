@@ -135,9 +135,9 @@ fn matters(call: &AggregateCall) -> bool {
 
 /// Returns true if the call can be computed in two levels of grouping.
 fn splits(call: &AggregateCall) -> bool {
-    use AggregateFunction::{GroupConcat, StdDevPop, StdDevSamp, VarPop, VarSamp};
+    use AggregateFunction::{GroupConcat, JsonArrayAgg, JsonObjectAgg, StdDevPop, StdDevSamp, VarPop, VarSamp};
     match &call.function {
-        GroupConcat { .. } => false,
+        GroupConcat { .. } | JsonArrayAgg | JsonObjectAgg => false,
         StdDevPop | StdDevSamp | VarPop | VarSamp => call.distinct,
         _ => true,
     }

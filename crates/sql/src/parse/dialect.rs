@@ -16,7 +16,7 @@ use muster_types::SqlModes;
 use sqlparser::{
     ast::{
         BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
-        FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, UnaryOperator,
+        FunctionArgumentList, FunctionArguments, Ident, Interval, MemberOf, ObjectName, UnaryOperator,
     },
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
@@ -223,6 +223,7 @@ impl Dialect for MusterDialect {
             Keyword::AND => AND_CHAIN,
             Keyword::OR if word.value == OR_SIGN => OR_SIGN_CHAIN,
             Keyword::OR => OR_CHAIN,
+            Keyword::MEMBER => return Some(member_of(parser, left)),
             Keyword::DIV => return Some(binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)),
             _ if is_word(word, "MOD") => return Some(binary(parser, left, BinaryOperator::Modulo, precedence)),
             _ => return None,
@@ -283,6 +284,18 @@ fn word_precedence(word: &Word, parser: &Parser) -> u8 {
         _ if sounds_like(word, parser) => PREDICATE,
         _ => 0,
     }
+}
+
+/// `MEMBER [OF] (array)`: sqlparser wants the OF.
+fn member_of(parser: &mut Parser, left: &Expr) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    if parser.peek_token_ref().token != Token::LParen {
+        parser.expect_keyword(Keyword::OF)?;
+    }
+    parser.expect_token(&Token::LParen)?;
+    let array = Box::new(parser.parse_expr()?);
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::MemberOf(MemberOf { value: Box::new(left.clone()), array }))
 }
 
 fn binary(parser: &mut Parser, left: &Expr, op: BinaryOperator, precedence: u8) -> Result<Expr, ParserError> {

@@ -111,9 +111,6 @@ fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCel
 
 impl Binder<'_> {
     pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
-        if name.starts_with("JSON") {
-            return Err(SqlError::unsupported(name));
-        }
         let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
         if cx.in_aggregate {
             return Err(invalid_use());
@@ -212,17 +209,12 @@ impl Binder<'_> {
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
-        let mut items = Vec::new();
-        if !star {
-            for arg in &list.args {
-                let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = arg else { return Err(SqlError::syntax(arg, 1)) };
-                items.push(Item { shown: None, ..self.expr(e, cx)? });
-            }
+        if name.starts_with("JSON") {
+            let call = self.json_aggregate(name, list, distinct, cx)?;
+            return Ok((call, SqlType::Json, None));
         }
         let several = name == "GROUP_CONCAT" || name == "COUNT" && distinct;
-        if !star && (items.is_empty() || items.len() > 1 && !several) {
-            return Err(SqlError::syntax(")", 1));
-        }
+        let mut items = if star { Vec::new() } else { self.aggregate_arguments(list, several, cx)? };
         if name == "GROUP_CONCAT" {
             let call = self.group_concat(items, list, distinct, cx)?;
             let ty = call.ty;
@@ -276,6 +268,24 @@ impl Binder<'_> {
         let decimals = shown_decimals(&call, &items, rules);
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
+    }
+
+    /// The arguments of an aggregate that takes one of them, or `several`. Error 1064 for another number.
+    fn aggregate_arguments(
+        &mut self,
+        list: &ast::FunctionArgumentList,
+        several: bool,
+        cx: &mut ExprContext,
+    ) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(list.args.len());
+        for arg in &list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = arg else { return Err(SqlError::syntax(arg, 1)) };
+            items.push(Item { shown: None, ..self.expr(e, cx)? });
+        }
+        match items.is_empty() || items.len() > 1 && !several {
+            true => Err(SqlError::syntax(")", 1)),
+            false => Ok(items),
+        }
     }
 
     /// The argument of an aggregate as type `ty`. Of distinct texts that are no numbers MySQL says nothing.

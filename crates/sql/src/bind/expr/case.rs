@@ -46,8 +46,8 @@ impl Binder<'_> {
         self.choice(tests, results, "case")
     }
 
-    /// Documents behind CASE and WHEN as texts, or as numbers beside a number (MySQL: `Item_func_case` compares values of
-    /// a result type).
+    /// Documents behind CASE and WHEN as texts, or as numbers beside a number (MySQL: `Item_func_case` compares values
+    /// of a result type).
     fn json_in_case(&mut self, operand: Item, value: Item) -> (Item, Item) {
         if operand.ty != SqlType::Json && value.ty != SqlType::Json {
             return (operand, value);

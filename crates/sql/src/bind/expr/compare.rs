@@ -1,6 +1,9 @@
 //! Comparisons: both sides get one type.
 
-use super::{ExprContext, beside_number::beside_compared, compare_op, literal::bytes_as_number, rows::row_width};
+use super::{
+    ExprContext, beside_number::beside_compared, compare_op, json::truth_beside_json, literal::bytes_as_number,
+    rows::row_width,
+};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
@@ -43,6 +46,8 @@ impl<'a> Binder<'a> {
         let (l, r) = (row_width(left), row_width(right));
         if l.is_none() && r.is_none() {
             let (l, r) = self.sides(left, right, cx)?;
+            let (left_truth, right_truth) = (truth_beside_json(left, &r), truth_beside_json(right, &l));
+            let (l, r) = (left_truth.unwrap_or(l), right_truth.unwrap_or(r));
             let besides = (beside_compared(&r), beside_compared(&l));
             let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
             return compare(self, op, l, r);

@@ -16,12 +16,9 @@ const OF_THE_SYNTAX: &[&str] = &["DEFAULT", "EXTRACT", "GROUPING", "POSITION", "
 fn table() -> String {
     let mut table = String::from("| section | kind | yes | no |\n|---|---|---|---|\n");
     for section in SECTIONS {
-        let is_there = |name: &str| match name.starts_with("JSON_") {
-            true => is_answered(name),
-            false => {
-                let is_called = is_answered(name) || is_aggregate(name) || is_window_function(name);
-                is_called || OF_THE_SYNTAX.contains(&name)
-            }
+        let is_there = |name: &str| {
+            let is_called = is_answered(name) || is_aggregate(name) || is_window_function(name);
+            is_called || OF_THE_SYNTAX.contains(&name)
         };
         let (yes, no): (Vec<&str>, Vec<&str>) = section.names().partition(|name| is_there(name));
         let list = |names: Vec<&str>| match names.as_slice() {

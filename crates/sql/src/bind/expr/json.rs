@@ -1,11 +1,11 @@
-//! `column -> path` and `column ->> path`.
+//! `column -> path` and `column ->> path`, JSON_ARRAYAGG and JSON_OBJECTAGG.
 
 use super::ExprContext;
 use crate::{bind::binder::Binder, typing::Item};
-use muster_algebra::{Expr, ScalarFunction};
+use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction};
 use muster_functions::LibraryFunction;
 use muster_types::{Result, SqlError, SqlType, Value};
-use sqlparser::ast;
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
 
 /// Returns true for a column in front of `->` and a text behind it: the grammar has no others.
 fn is_column_and_text(left: &ast::Expr, right: &ast::Expr) -> bool {
@@ -19,6 +19,11 @@ fn is_column_and_text(left: &ast::Expr, right: &ast::Expr) -> bool {
 pub(super) fn truth_value(expr: &ast::Expr) -> Option<Item> {
     let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Boolean(truth), .. }) = expr else { return None };
     Some(Item::literal(Value::Bool(*truth), SqlType::Bool))
+}
+
+/// TRUE or FALSE next to a JSON value, where it is a truth value, too.
+pub(super) fn truth_beside_json(expr: &ast::Expr, other: &Item) -> Option<Item> {
+    truth_value(expr).filter(|_| other.ty == SqlType::Json)
 }
 
 impl Binder<'_> {
@@ -44,5 +49,33 @@ impl Binder<'_> {
                 Ok(Item::new(Expr::Call { function, args: vec![part.expr], ty }, ty))
             }
         }
+    }
+
+    /// JSON_ARRAYAGG of a value, JSON_OBJECTAGG of a name and a value: the argument is the document that JSON_ARRAY and
+    /// JSON_OBJECT make of them for a row. Error 1064 for DISTINCT and for another number of arguments.
+    pub(super) fn json_aggregate(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+        distinct: bool,
+        cx: &mut ExprContext,
+    ) -> Result<AggregateCall> {
+        let (function, part, count) = match name {
+            "JSON_ARRAYAGG" => (AggregateFunction::JsonArrayAgg, "JSON_ARRAY", 1),
+            _ => (AggregateFunction::JsonObjectAgg, "JSON_OBJECT", 2),
+        };
+        if distinct {
+            return Err(SqlError::syntax("DISTINCT", 1));
+        }
+        let mut args = Vec::with_capacity(count);
+        for arg in &list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = arg else { return Err(SqlError::syntax(arg, 1)) };
+            args.push(expr);
+        }
+        if args.len() != count {
+            return Err(SqlError::syntax(")", 1));
+        }
+        let document = self.function(part, &args, cx)?;
+        Ok(AggregateCall { function, args: vec![document.expr], distinct, ty: SqlType::Json })
     }
 }

@@ -200,7 +200,7 @@ impl Binder<'_> {
                 Ok(if *negated { Item::bool(not(item.expr)) } else { item })
             }
             E::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH .. AGAINST")),
-            E::MemberOf(_) => Err(SqlError::unsupported("MEMBER OF")),
+            E::MemberOf(member) => self.function("MEMBER OF", &[&member.value, &member.array], cx),
             E::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
             other => Err(SqlError::unsupported(other)),
         }

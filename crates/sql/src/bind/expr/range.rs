@@ -6,8 +6,8 @@
 //! ```
 
 use super::{
-    ExprContext, beside_number::beside_compared, compare::is_string, literal::bytes_as_number, not, row_parts,
-    rows::subquery,
+    ExprContext, beside_number::beside_compared, compare::is_string, json::truth_beside_json, literal::bytes_as_number,
+    not, row_parts, rows::subquery,
 };
 use crate::{bind::binder::Binder, typing::Item};
 use muster_algebra::{CompareOp, Expr, LogicOp};
@@ -152,7 +152,7 @@ impl Binder<'_> {
         let beside = beside_compared(&items[0]);
         for e in list {
             let item = self.expr(e, cx)?;
-            let item = self.compared_value(item);
+            let item = self.compared_value(truth_beside_json(e, &items[0]).unwrap_or(item));
             items.push(self.beside_number(e, item, beside));
         }
         let mut items = self.members_alike(items)?;

@@ -269,14 +269,14 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    /// An aggregate with OVER. Errors 1235 for DISTINCT, GROUP_CONCAT and the aggregates of JSON.
+    /// An aggregate with OVER. Errors 1235 for DISTINCT and GROUP_CONCAT, as in MySQL.
     fn windowed_aggregate(
         &mut self,
         name: &str,
         function: &ast::Function,
         cx: &mut ExprContext,
     ) -> Result<BoundFunction> {
-        if name == "GROUP_CONCAT" || name.starts_with("JSON") {
+        if name == "GROUP_CONCAT" {
             return Err(SqlError::unsupported(format!("{} as window function", name.to_ascii_lowercase())));
         }
         let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
