@@ -119,27 +119,30 @@ impl Lowerer<'_> {
             AggregateFunction::StdDevPop
             | AggregateFunction::StdDevSamp
             | AggregateFunction::VarPop
-            | AggregateFunction::VarSamp => {
-                if call.distinct {
-                    return Err(SqlError::unsupported("DISTINCT in a standard deviation beside other aggregates"));
-                }
-                let spread = Spread {
-                    sample: matches!(call.function, AggregateFunction::StdDevSamp | AggregateFunction::VarSamp),
-                    deviation: matches!(call.function, AggregateFunction::StdDevPop | AggregateFunction::StdDevSamp),
-                };
-                let name = match (spread.deviation, spread.sample) {
-                    (true, false) => "std",
-                    (true, true) => "stddev_samp",
-                    (false, false) => "variance",
-                    (false, true) => "var_samp",
-                };
-                let part = parts.add(Kind::Spread(spread), vec![compiler.compile_as(arg()?, SqlType::Double)?]);
-                Finish::Double(part, name)
-            }
+            | AggregateFunction::VarSamp => self.spread(call, arg()?, scope, parts)?,
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 self.bits(call, arg()?, scope, parts)?
             }
         })
+    }
+
+    /// A variance or standard deviation.
+    fn spread(&self, call: &AggregateCall, arg: &Expr, scope: &Scope, parts: &mut Parts) -> Result<Finish> {
+        if call.distinct {
+            return Err(SqlError::unsupported("DISTINCT in a standard deviation beside other aggregates"));
+        }
+        let spread = Spread {
+            sample: matches!(call.function, AggregateFunction::StdDevSamp | AggregateFunction::VarSamp),
+            deviation: matches!(call.function, AggregateFunction::StdDevPop | AggregateFunction::StdDevSamp),
+        };
+        let name = match (spread.deviation, spread.sample) {
+            (true, false) => "std",
+            (true, true) => "stddev_samp",
+            (false, false) => "variance",
+            (false, true) => "var_samp",
+        };
+        let argument = self.compiler(scope).compile_as(arg, SqlType::Double)?;
+        Ok(Finish::Double(parts.add(Kind::Spread(spread), vec![argument]), name))
     }
 
     /// GROUP_CONCAT of texts or of byte strings.
