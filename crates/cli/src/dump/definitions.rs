@@ -197,9 +197,8 @@ impl DumpedView {
 /// be written through, which one that stands in its place is not. A name that is no view's may move a view, too.
 pub fn views_in_order(databases: &[DumpedDatabase]) -> Vec<(&DumpedDatabase, &DumpedView)> {
     let all: Vec<_> = databases.iter().flat_map(|database| database.views.iter().map(move |v| (database, v))).collect();
-    let names: Vec<String> = all.iter().map(|(_, view)| quoted(&view.name)).collect();
     let mentioned = |(at, (_, view)): (usize, &(&DumpedDatabase, &DumpedView))| -> Vec<usize> {
-        (0..all.len()).filter(|other| *other != at && view.create.contains(&names[*other])).collect()
+        (0..all.len()).filter(|other| *other != at && mentions(&view.create, &all[*other].1.name)).collect()
     };
     let mentioned: Vec<Vec<usize>> = all.iter().enumerate().map(mentioned).collect();
     let (mut seen, mut ordered) = (vec![false; all.len()], Vec::with_capacity(all.len()));
@@ -253,6 +252,16 @@ impl DumpedTable {
     }
 }
 
+/// Returns true if a text has a name, between backticks or as a word.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let is_word = |(at, _): (usize, &str)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+        !before.is_some_and(is_of_word) && !after.is_some_and(is_of_word)
+    };
+    text.contains(&quoted(name)) || text.match_indices(name).any(is_word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,6 +282,16 @@ mod tests {
         let databases = [database("one", first), database("two", second)];
         let names: Vec<&str> = views_in_order(&databases).iter().map(|(_, view)| view.name.as_str()).collect();
         assert_eq!(names, ["b", "z", "c", "d", "a"]);
+    }
+
+    #[test]
+    fn names_in_texts() {
+        for text in ["FROM `a``b` x", "from v", "v.x", "JOIN d.v,", "(v)"] {
+            assert!(mentions(text, "v") || mentions(text, "a`b"), "{text}");
+        }
+        for text in ["v1", "_v", "äv", "a.vw", ""] {
+            assert!(!mentions(text, "v"), "{text}");
+        }
     }
 
     #[test]

@@ -51,6 +51,6 @@ CREATE VIEW zero AS SELECT id, t FROM numbers;
 CREATE VIEW a_view (`x y`, z) AS SELECT z.id, z.t FROM zero AS z WHERE z.t IS NOT NULL WITH CHECK OPTION;
 
 USE `two ``of them`;
-CREATE TABLE `odd ``name` (`a ``b` INT PRIMARY KEY, `select` VARCHAR(20) DEFAULT '%\'') COLLATE utf8mb4_general_ci;
+CREATE TABLE `odd ``name` (`a ``b` INT PRIMARY KEY, `select` VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci DEFAULT '%\'') COLLATE utf8mb4_general_ci;
 INSERT INTO `odd ``name` VALUES (1, 'one'), (2, DEFAULT);
 CREATE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW `last` AS SELECT o.`select`, v.z FROM `odd ``name` o JOIN one.a_view v ON v.`x y` < o.`a ``b`;
