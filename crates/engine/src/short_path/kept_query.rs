@@ -45,8 +45,9 @@ pub struct LastPlan {
 }
 
 impl KeptQuery {
-    /// `None` for a query in which a parameter may mean something else with other values, or that reads tables which
-    /// are not stored.
+    /// `None` for a query in which a parameter may mean something else with other values, that reads tables which are
+    /// not stored, or that has a rollup: there `a > 1` is a key if GROUP BY has the same, and two parameters are never
+    /// the same.
     pub fn of(
         statement: &Statement,
         text: &str,
@@ -54,7 +55,7 @@ impl KeptQuery {
         rules: &ValueRules,
         (tables, used): (&Arc<TableSet>, Vec<TableId>),
     ) -> Option<KeptQuery> {
-        let is_kept = has_comparisons_only(&bound.rel, &bound.columns) && !reads_virtual_tables(&bound.rel);
+        let is_kept = has_comparisons_only(&bound.rel, &bound.columns) && !has_rollup_or_virtual_table(&bound.rel);
         is_kept.then(|| KeptQuery {
             statement: statement.clone(),
             bound: bound.clone(),
@@ -99,8 +100,14 @@ impl KeptQuery {
     }
 }
 
-fn reads_virtual_tables(rel: &Rel) -> bool {
+fn has_rollup_or_virtual_table(rel: &Rel) -> bool {
     let mut found = false;
-    rel.visit(&mut |rel| found |= matches!(rel, Rel::Get { table, .. } if table.id.is_virtual()));
+    rel.visit(&mut |rel| {
+        found |= match rel {
+            Rel::Get { table, .. } => table.id.is_virtual(),
+            Rel::Rollup { .. } => true,
+            _ => false,
+        };
+    });
     found
 }

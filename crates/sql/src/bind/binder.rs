@@ -137,6 +137,12 @@ impl Aggregates {
         self.calls.iter().any(|(_, call)| call.function != AggregateFunction::AnyValue)
     }
 
+    /// The columns of the results of all aggregate functions, GROUPING() included.
+    pub fn results(&self) -> Vec<ColId> {
+        let calls = self.calls.iter().map(|(id, _)| *id);
+        calls.chain(self.groupings.iter().map(|call| call.id)).collect()
+    }
+
     /// Returns true for the column of a call of GROUPING().
     pub fn is_grouping(&self, id: &ColId) -> bool {
         self.groupings.iter().any(|call| call.id == *id)

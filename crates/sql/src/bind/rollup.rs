@@ -12,6 +12,7 @@ use super::{
     binder::Binder,
     expr::{ExprContext, invalid_use, plain_args},
     output::Key,
+    select::Selected,
 };
 use crate::typing::Item;
 use muster_algebra::{
@@ -62,6 +63,24 @@ pub(super) fn is_rollup(group_by: &GroupByExpr) -> Result<bool> {
             [other, ..] => Err(SqlError::syntax(other, 1)),
         },
         GroupByExpr::All(_) => Ok(false),
+    }
+}
+
+/// Has constants of the select list stay what they are where a key of a rollup is an expression of the same value: `1`
+/// is not the key `1 + 0`. A key means an item that it names, or that is written as it is.
+pub(super) fn keep_constants_apart(selected: &mut [Selected], select: &ast::Select, is_rollup: bool) {
+    let GroupByExpr::Expressions(keys, _) = &select.group_by else { return };
+    let is_computed = |key: &&ast::Expr| !matches!(key, ast::Expr::Value(_) | ast::Expr::Identifier(_));
+    let computed: Vec<&ast::Expr> = keys.iter().filter(is_computed).collect();
+    if !is_rollup || computed.len() < keys.len() {
+        return;
+    }
+    for Selected { item, ast, .. } in selected {
+        let is_key = ast.is_some_and(|ast| computed.contains(&ast));
+        if item.as_literal().is_some() && !is_key {
+            let arg = Box::new(item.expr.clone());
+            item.expr = Expr::Cast { arg, ty: item.ty };
+        }
     }
 }
 

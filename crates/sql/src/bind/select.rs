@@ -13,7 +13,7 @@ use super::{
     order::{self, Limits},
     output::{Distinctness, Key},
     query::says_to_count,
-    rollup::{RollupOrder, check_groupings, is_rollup},
+    rollup::{RollupOrder, check_groupings, is_rollup, keep_constants_apart},
     scope::{Clause, FromClause, Names, Scope},
     star::plain_wildcard,
     written_null::lone_item,
@@ -128,11 +128,12 @@ impl Binder<'_> {
             keys.clear();
         }
         self.note_rows(&selected, aggregated, wants_from.then_some(&from));
-        let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
+        let calls = aggregates.results();
         let mut windows = std::mem::take(&mut aggregates.windows);
         let one_per_group = explicit_group && !is_rollup && are_selected(&group, &selected);
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         let mut order = RollupOrder { columns: Vec::new(), is_wanted: is_order_wanted, distinct };
+        keep_constants_apart(&mut selected, select, is_rollup);
         if aggregated {
             let mut parts = parts(&mut selected, &mut having, &mut keys);
             parts.windows = windows.parts();
