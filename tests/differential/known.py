@@ -14,7 +14,7 @@ OF_OPERANDS = {"1259", "1264", "1292", "1301", "1365", "1366", "1411", "1441", "
 ERRORS_OF_OPERANDS = {1210, 1411, 1525, 1690, 3685, 3854, 3995}
 MEMBERS = ("e", "s")
 CHOICES = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "NULLIF(", "GREATEST(", "LEAST(")
-TEXTS_OF_MOMENTS = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "ADDTIME(", "SUBTIME(")
+TEXTS_OF_MOMENTS = ("CASE ", "COALESCE(", "IFNULL(", "IF(")
 TIMES = ("ti", "ti6")
 MOMENT_COLUMNS = ("d", "dt", "dt3", "ts", "dn") + TIMES
 NUMBER_KINDS = ("tiny", "short", "int24", "long", "longlong", "newdecimal", "float", "double", "year")
@@ -114,7 +114,7 @@ def moments_of_choices(tree, what, muster, mysql, ask):
     def is_made(part):
         is_text = part[0].startswith(TEXTS_OF_MOMENTS) and kind_of(part, ask) in ("string", "var_string")
         times = (child for child in part[1] if kind_of(child, ask) in ("time", "date", "datetime", "timestamp"))
-        return is_text and (part[0].startswith(("ADDTIME(", "SUBTIME(")) or any(times))
+        return is_text and any(times)
 
     def fits(part):
         template, children = part
