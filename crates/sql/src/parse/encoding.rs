@@ -1,6 +1,6 @@
 //! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`. So do
-//! literals of INSERT, REPLACE and UPDATE that are not of the statement's character set: they are values for columns of
-//! bytes, as dumps write them.
+//! literals of queries and changes of rows that are not of the statement's character set: they are values for columns of
+//! bytes, as dumps write them, or are compared with such values, as Django does.
 
 use super::scan::{self, Piece};
 use muster_types::{
@@ -15,7 +15,7 @@ const SHOWN_BYTES: usize = 3;
 
 /// The text of statements that came in a character set. Error 1300 for bytes that are not of it.
 pub fn statement_text(charset: Charset, sql: &[u8], modes: SqlModes) -> Result<Cow<'_, str>> {
-    let foreign = |sql| gives_values(sql).then_some(charset);
+    let foreign = |sql| takes_bytes(sql).then_some(charset);
     if !sql.is_ascii() && sql.windows(INTRODUCER.len()).any(|w| w.eq_ignore_ascii_case(INTRODUCER)) {
         return decode_owned(charset, &with_bytes_as_hex(sql, foreign(sql), modes));
     }
@@ -31,15 +31,15 @@ fn decode_owned(charset: Charset, sql: &[u8]) -> Result<Cow<'static, str>> {
     decode(charset, sql).map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// Returns true for a statement that gives values to columns.
-fn gives_values(sql: &[u8]) -> bool {
+/// Returns true for a statement whose literals may be bytes: one that reads or changes rows.
+fn takes_bytes(sql: &[u8]) -> bool {
     let mut at = 0;
     while at < sql.len() && (sql[at].is_ascii_whitespace() || scan::piece(sql, at, SqlModes::NONE).0 == Piece::Comment)
     {
         at = scan::piece(sql, at, SqlModes::NONE).1;
     }
     let begins = |word: &str| sql[at..].get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
-    ["INSERT", "REPLACE", "UPDATE"].into_iter().any(begins)
+    ["INSERT", "REPLACE", "UPDATE", "DELETE", "SELECT", "WITH", "SET", "DO", "("].into_iter().any(begins)
 }
 
 fn decode(charset: Charset, bytes: &[u8]) -> Result<Cow<'_, str>> {
@@ -161,7 +161,7 @@ mod tests {
     fn bytes_are_read_in_the_clients_character_set() {
         assert_eq!(read(Charset::Latin1, b"select 'caf\xE9'").unwrap(), "select 'café'");
         assert_eq!(read(Charset::Utf8mb4, "select 'é'".as_bytes()).unwrap(), "select 'é'");
-        let e = read(Charset::Utf8mb4, b"select '\xFFabc'").unwrap_err();
+        let e = read(Charset::Utf8mb4, b"select \xFFabc").unwrap_err();
         assert_eq!((e.code.number(), &*e.message), (1300, "Invalid utf8mb4 character string: 'FF6162'"));
         assert!(read(Charset::Ascii, "é".as_bytes()).is_err());
         assert!(read(Charset::Utf8mb3, "😀".as_bytes()).is_err());
@@ -188,11 +188,18 @@ mod tests {
             (&b" /* a */ insert into t values ('\xC3\xA9','\xFF\\'','x')"[..], "('é', _binary X'FF27','x')"),
             (b"UPDATE t SET a='\xE9', b = _binary'\xFF'", "SET a= _binary X'E9', b = _binary X'FF'"),
             (b"replace t values (_latin1'\xE9', `a`)", "(_latin1 X'E9', `a`)"),
+            (b"select a from t where b = '\xFE'", "where b = _binary X'FE'"),
+            (b"(select '\xFE')", "(select _binary X'FE')"),
+            (b"delete from t where b = '\\0F\xFE' or c = '\xC3\xA9'", "b = _binary X'0046FE' or c = 'é'"),
         ] {
             let text = read(Charset::Utf8mb4, sql).unwrap();
             assert!(text.ends_with(want), "{text}");
         }
-        for sql in [&b"insert into t\xFF values (1)"[..], b"select '\xFF'", b"insert into `\xFF` values (1)"] {
+        for sql in [
+            &b"insert into t\xFF values (1)"[..],
+            b"create table t (a int comment '\xFF')",
+            b"insert into `\xFF` values (1)",
+        ] {
             assert!(read(Charset::Utf8mb4, sql).is_err());
         }
     }
