@@ -96,9 +96,16 @@ class Server:
                 rows = cursor.fetchall() if cursor.description else ()
                 if sql.startswith("SHOW COLUMNS"):
                     rows = [row[:3] for row in rows]
+                if sql.startswith("SHOW CREATE"):
+                    rows = len(rows)
                 return ("ok", normal(rows))
         except pymysql.err.Error as error:
             return ("error", error.args[0], normal(error.args[1]))
+
+    def renew(self, user):
+        """Logs in again: MySQL's sessions keep their rights on everything, and on the database that they use."""
+        if user in self.sessions:
+            self.sessions.pop(user).close()
 
     def close(self):
         for session in self.sessions.values():
@@ -171,7 +178,7 @@ def main():
     options = arguments.parse_args()
     muster, mysql = Server(host="127.0.0.1", port=options.port), Server(unix_socket=options.socket)
     changes = Changes(random.Random(options.seed))
-    asked, differences, known = 0, 0, set()
+    asked, differences, known, active = 0, 0, set(), {}
 
     def compare(user, sql, history):
         nonlocal asked, differences
@@ -185,6 +192,12 @@ def main():
                 print(f"--- {user}: {sql}\n    mysql:  {theirs}\n    muster: {ours}\n    after:  {history[-8:]}")
         return theirs
 
+    def log_in_again(user, history):
+        for server in (mysql, muster):
+            server.renew(user)
+        if user in active:
+            compare(user, active[user], history)
+
     for server in (mysql, muster):
         for sql in TEARDOWN + SETUP:
             answer = server.ask("root", sql)
@@ -196,14 +209,18 @@ def main():
             for sql in ("REVOKE ALL PRIVILEGES, GRANT OPTION FROM roles_u, roles_v, roles_w, roles_p, roles_q",
                         "REVOKE IF EXISTS roles_p, roles_q FROM roles_u, roles_v, roles_w, roles_p, roles_q"):
                 compare("root", sql, history)
-            for user in USERS:
-                compare(user, "SET ROLE NONE", history)
+            active.clear()
             for _ in range(options.changes):
                 user, sql = changes.change()
+                if user in USERS:
+                    log_in_again(user, history)
                 answer = compare(user, sql, history)
                 if answer[0] == "ok":
                     history.append(f"{user}: {sql}")
+                    if sql.startswith("SET ROLE"):
+                        active[user] = sql
             for user in USERS:
+                log_in_again(user, history)
                 compare("root", f"SHOW GRANTS FOR {user}", history)
                 for sql in PROBES:
                     compare(user, sql, history)
