@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares what clients are told of result columns, for some 2,000 statements, between a Muster server and a MySQL 8.0 server.
 
-    result_columns.py MUSTER_PORT MYSQL_SOCKET [--only WORD]
+    result_columns.py MUSTER_PORT MYSQL_SOCKET [--only WORD] [--seed N --count N]
 
+With --seed the statements are random ones instead: functions and operators over columns and constants of all types, two at a time.
 Columns of every type in every place that a column can come from (tables, views, derived tables, common table expressions, UNION,
 groups, windows, outer joins, subqueries), SHOW and information_schema, as text and as prepared statements. Compared are names,
 tables, types, lengths, decimals, flags and character sets of all columns. Differences that docs/differences.md explains are
@@ -11,6 +12,7 @@ counted apart; exits with 1 if there is another.
 
 import argparse
 import collections
+import random
 import re
 import sys
 
@@ -60,6 +62,25 @@ SHOW COUNT(*) WARNINGS|SHOW COUNT(*) ERRORS|SHOW ENGINES|SHOW CHARACTER SET|SHOW
 SHOW OPEN TABLES|SHOW TRIGGERS|SHOW EVENTS|SHOW PROCEDURE STATUS|SHOW FUNCTION STATUS|SHOW CREATE USER|DESC t|DESCRIBE t nn|EXPLAIN t|CHECK TABLE t|ANALYZE TABLE t|OPTIMIZE TABLE t|
 CHECKSUM TABLE t|SHOW ENGINE INNODB STATUS|SHOW PROFILES|SELECT ?|SELECT ? + 1|SELECT CONCAT(?, 'a')|SELECT nn FROM t WHERE nn = ?|SELECT COALESCE(?, nn) FROM t|SELECT i + ? FROM t
 """
+
+# Random statements: what stands for `{a}` and `{b}` is a column, a constant or a function of a column.
+PAIRS = [
+    "SELECT COALESCE({a}, {b}) FROM t", "SELECT IFNULL({a}, {b}) FROM t", "SELECT IF(nn, {a}, {b}) FROM t", "SELECT NULLIF({a}, {b}) FROM t",
+    "SELECT CASE nn WHEN 1 THEN {a} WHEN 2 THEN {b} END FROM t", "SELECT {a} FROM t UNION ALL SELECT {b} FROM t", "SELECT GREATEST({a}, {b}) FROM t",
+    "SELECT {a} + {b} FROM t", "SELECT {a} - {b} FROM t", "SELECT {a} * {b} FROM t", "SELECT {a} / {b} FROM t", "SELECT {a} % {b} FROM t", "SELECT {a} DIV {b} FROM t",
+    "SELECT {a} = {b} FROM t", "SELECT CONCAT({a}, {b}) FROM t", "SELECT LAG({a}, 1, {b}) OVER (ORDER BY id) FROM t", "SELECT MAX({a}), SUM({b}) FROM t",
+    "SELECT z FROM (SELECT COALESCE({a}, {b}) AS z FROM t LIMIT 1) x", "SELECT z FROM (SELECT {a} AS z FROM t UNION SELECT {b} FROM t) x",
+    "SELECT (SELECT {a} FROM t LIMIT 1), AVG({b}) FROM t", "SELECT GROUP_CONCAT({a}, {b}) FROM t", "SELECT LEFT({a}, 2), LENGTH({b}) FROM t",
+]
+OPERANDS = ["{}", "{}", "{}", "{}", "{}", "ABS({})", "-{}", "UPPER({})", "CAST({} AS CHAR)", "{} + 1", "ROUND({})", "({} IS NULL)", "COALESCE({}, NULL)"]
+CONSTANTS = ["1", "-1", "NULL", "'a'", "''", "1.5", "2e0", "12345678901", "DATE'2001-01-31'", "x'41'", "TRUE", "0.25"]
+
+
+def random_statements(seed, count):
+    draw = random.Random(seed)
+    operand = lambda: draw.choice(CONSTANTS) if draw.random() < 0.15 else draw.choice(OPERANDS).format(draw.choice(list(COLUMNS)))
+    for _ in range(count):
+        yield draw.choice(PAIRS).format(a=operand(), b=operand()), False
 
 
 class Server:
@@ -120,7 +141,7 @@ def statements():
 # Statements, and what may differ of their columns; the class stands in docs/differences.md.
 PATTERNS = [
     (r"PREPARE (SHOW|DESC|EXPLAIN)|PREPARE .*\?", None, "columns of statements that are prepared"),
-    (r"\b(bi|b1|y|yn)\b", None, "columns of BIT and YEAR in functions"),
+    (r"\b(bi|b1|y|yn)\b", {"type", "length", "decimals", "flags", "charset"}, "columns of BIT and YEAR in functions"),
     (r"(dn|dt3|tsn) FROM t UNION", {"flags"}, "NOT NULL dates in a UNION"),
     (r"SHOW CREATE|SHOW ENGINE|(CHECK|ANALYZE|OPTIMIZE|CHECKSUM) TABLE", {"length", "type"}, "lengths that follow from rows"),
     (r"f72|zero|n65|tsn \+ 0", {"length"}, "lengths of texts that are made of other values"),
@@ -152,10 +173,12 @@ def main():
     parser.add_argument("muster_port", type=int)
     parser.add_argument("mysql_socket")
     parser.add_argument("--only", default="", help="statements with this text only")
+    parser.add_argument("--seed", type=int, help="random statements instead")
+    parser.add_argument("--count", type=int, default=2000, help="the number of random statements")
     options = parser.parse_args()
     muster, mysql = Server(host="127.0.0.1", port=options.muster_port), Server(unix_socket=options.mysql_socket)
     asked, explained, different = 0, collections.Counter(), 0
-    for sql, is_prepared in statements():
+    for sql, is_prepared in statements() if options.seed is None else random_statements(options.seed, options.count):
         if options.only not in sql:
             continue
         asked += 1

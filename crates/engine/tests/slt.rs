@@ -176,6 +176,7 @@ files! {
     constraints
     cost_tables
     counters
+    create_select_types
     create_table_select
     databases
     date_offsets

@@ -8,7 +8,7 @@ use crate::{
 };
 use muster_algebra::{ColumnMeta, DefaultValue, TableId};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
-use muster_types::{FloatDigits, IntWidth, Result, SqlError, SqlType, Value, store::implicit_default};
+use muster_types::{FloatDigits, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
 /// Makes the table and inserts the rows. Others see it with all its rows, or never.
@@ -96,13 +96,8 @@ fn outputs(
     };
     let spec = |(id, name): &(muster_algebra::ColId, String)| {
         let meta = bound.columns.get(*id);
-        let is_short = |_: &u32| meta.origin.is_none() && !bound.columns.shape(*id).stored;
-        let ty = match bound.columns.length(*id).filter(is_short) {
-            // The type of a short computed integer that fits in 32 bits whatever it is.
-            Some(..=INT_LENGTH_MAX) if meta.ty == SqlType::BIGINT => SqlType::INT,
-            Some(..=INT_LENGTH_MAX) if meta.ty == SqlType::BIGINT_UNSIGNED => {
-                SqlType::Int { width: IntWidth::Int, unsigned: true }
-            }
+        let ty = match bound.made.get(id) {
+            Some(ty) => *ty,
             _ if meta.origin.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => meta.ty,
             _ => columns::holding(meta.ty),
         };
@@ -132,9 +127,6 @@ fn computed_default(ty: SqlType, context: &StatementContext) -> Option<DefaultCl
     let has_one = !(ty.is_long() || is_date && context.is_strict());
     implicit_default(ty).filter(|_| has_one).map(DefaultClause::Value)
 }
-
-/// Characters of the integers, sign included, that all fit INT.
-const INT_LENGTH_MAX: u32 = 10;
 
 /// Digits in front of the point of a floating-point column whose digits behind it are known.
 const FLOAT_DIGITS: u8 = 17;

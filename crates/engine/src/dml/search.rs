@@ -20,7 +20,7 @@ use muster_sql::{
 };
 use muster_storage::{LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, StorageError, value_at};
 use muster_types::{Result, Value};
-use std::{cell::Cell, ops::ControlFlow, sync::Arc};
+use std::{cell::Cell, collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
@@ -64,6 +64,7 @@ pub fn plan(
         tables: Vec::new(),
         stars: Vec::new(),
         generated_names: Vec::new(),
+        made: BTreeMap::new(),
         uses_variables: false,
         aggregated: false,
         first_table_again: false,

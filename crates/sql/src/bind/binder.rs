@@ -15,7 +15,7 @@ use muster_types::{
     sql_type::DECIMAL_MAX_PRECISION,
     temporal::DateModes,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most tables of one FROM clause (MySQL's own limit).
 pub(crate) const MAX_TABLES: usize = 61;
@@ -37,6 +37,8 @@ pub(crate) struct Binder<'a> {
     pub stars: Vec<Star>,
     /// See [`super::Bound::generated_names`].
     pub generated_names: Vec<bool>,
+    /// See [`super::Bound::made`].
+    pub made: BTreeMap<ColId, SqlType>,
     /// See [`super::Bound::uses_variables`].
     pub uses_variables: bool,
     /// See [`super::Bound::aggregated`].
@@ -180,6 +182,7 @@ impl<'a> Binder<'a> {
             tables: Vec::new(),
             stars: Vec::new(),
             generated_names: Vec::new(),
+            made: BTreeMap::new(),
             uses_variables: false,
             aggregated: false,
             first_table_again: false,
@@ -349,7 +352,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals, shown: None }
+        Item { derivation, decimals, ..Item::new(expr, ty) }
     }
 
     /// The integer of a floating-point number that was computed: beyond BIGINT it is error 1690 (MySQL:
@@ -408,6 +411,15 @@ impl<'a> Binder<'a> {
             SqlType::Int { .. } => length::of_text(&item.expr, &self.columns).unwrap_or_else(|| item.text_length()),
             _ => item.text_length(),
         }
+    }
+
+    /// The item with the characters that it has as an integer: decimals and texts that are made of it have as many.
+    pub fn measured(&self, item: Item) -> Item {
+        let characters = match item.ty {
+            SqlType::Int { .. } if item.as_literal().is_none() => length::of_operand(&item.expr, &self.columns),
+            _ => None,
+        };
+        Item { characters: characters.and_then(|characters| characters.try_into().ok()), ..item }
     }
 
     /// The value as a condition: not zero, not NULL.

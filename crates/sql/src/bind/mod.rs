@@ -12,8 +12,10 @@
 //!   auto_is_null  IS NULL for LAST_INSERT_ID()      cut_fraction  TIME_TRUNCATE_FRACTIONAL
 //!   column_rights  the columns that the account may read and write
 //!   output      DISTINCT, and the columns that sort keys need
-//!   result_shape   what clients are told of a column: lengths and temporary tables
+//!   result_shape   what clients are told of a column: lengths
+//!   stored_shape   .. of a column of a temporary table
 //!   chosen_shape   .. of one of several values      written_null  .. whether it can be NULL
+//!   made_type   the types of columns that CREATE TABLE .. SELECT makes
 //!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
 //!   sort_length  max_sort_length
@@ -36,6 +38,7 @@ mod from;
 mod generated;
 mod hints;
 mod lateral;
+mod made_type;
 mod multiset;
 mod null_dates;
 mod numbering;
@@ -49,6 +52,7 @@ mod scope;
 mod select;
 mod sort_length;
 mod star;
+mod stored_shape;
 mod subquery;
 mod table;
 #[cfg(test)]
@@ -73,6 +77,7 @@ use muster_types::{
     Collation, Result, SqlError, SqlModes, SqlType, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone,
 };
 use scope::{Clause, FromClause, Names, Relation, Scope};
+use std::collections::BTreeMap;
 
 /// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
 pub trait SessionValues {
@@ -238,6 +243,8 @@ pub struct Bound {
     pub stars: Vec<Star>,
     /// For each result column, true if its name is the text of an expression: nobody has given it.
     pub generated_names: Vec<bool>,
+    /// Types of the columns that CREATE TABLE .. SELECT makes of outputs, where they are not those of their values.
+    pub made: BTreeMap<ColId, SqlType>,
     /// True if the statement reads or assigns variables.
     pub uses_variables: bool,
     /// True if the first SELECT makes groups.
@@ -308,6 +315,7 @@ impl Binder<'_> {
             tables: self.tables,
             stars: self.stars,
             generated_names: self.generated_names,
+            made: self.made,
             uses_variables: self.uses_variables,
             aggregated: self.aggregated,
             first_table_again: self.first_table_again,

@@ -7,8 +7,8 @@ use super::{
     aggregate::{full_name, rename},
     binder::{Binder, BoundQuery, Output},
     order::Limits,
-    result_shape::unnamed,
     select::{Selected, column_name},
+    stored_shape::unnamed,
 };
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, ResultShape, ScalarFunction, SortKey};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -211,6 +211,9 @@ impl Binder<'_> {
                     id
                 }
             };
+            if let Some(ty) = self.made_type(s.ast, id) {
+                self.made.insert(id, ty);
+            }
             if self.columns.shape(id).stored && self.columns.shown_origin(id).is_none() {
                 self.columns.set_shown_origin(id, unnamed(&s.name));
             }

@@ -7,10 +7,11 @@ use crate::{
     VariableScope,
     typing::{Item, length, text_of_length},
 };
-use muster_algebra::{
-    AggregateCall, AggregateFunction, ArithmeticOp, ColId, ColumnOrigin, Expr, ResultShape, ScalarFunction,
+use muster_algebra::{AggregateCall, AggregateFunction, ArithmeticOp, Expr, ResultShape, ScalarFunction};
+use muster_types::{
+    BytesKind, SqlType, TextKind, Value,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
 };
-use muster_types::{BytesKind, IntWidth, SqlType, TextKind, Value};
 use sqlparser::ast::{self, BinaryOperator, DataType, UnaryOperator};
 
 /// Characters of an integer of which nothing is known.
@@ -25,12 +26,12 @@ const CHARSET: u32 = 64;
 const VARIABLE: u32 = 21_845;
 /// Bytes of a user variable that is NULL.
 const USER_VARIABLE: u32 = 65_532;
+/// Characters of a parameter that is a text.
+const PARAMETER: u32 = 16_383;
 /// Bytes of the longest text that is declared as MEDIUMTEXT.
 const MEDIUM: u32 = 1 << 24;
 /// Characters of a double in a column of a table, and of a computed one.
 const COMPUTED_DOUBLE: u32 = 23;
-/// Characters of the shortest integer that is a BIGINT in a temporary table.
-const STORED_BIGINT: u32 = 10;
 /// Bytes of the weight of what is no text.
 const NUMBER_WEIGHT: u32 = 8;
 /// Characters of CAST .. AS YEAR.
@@ -113,15 +114,14 @@ impl Binder<'_> {
             "REGEXP_REPLACE" | "UNCOMPRESS" => of_length(MEDIUM),
             "IF" | "IFNULL" | "COALESCE" | "NULLIF" | "ANY_VALUE" => self.one_of(name, item),
             "CONCAT" | "CONCAT_WS" => match item.ty {
-                SqlType::Text { length, .. } | SqlType::Bytes { length, .. } if length >= MEDIUM - 1 => {
-                    of_length(MEDIUM)
-                }
+                SqlType::Text { length, .. } if length >= MEDIUM - 1 => of_length(MEDIUM),
+                SqlType::Bytes { length, .. } if length >= MEDIUM => of_length(MEDIUM),
                 _ => ResultShape::default(),
             },
             "MOD" => args.first().map_or_else(ResultShape::default, |left| self.remainder(left, item)),
             "ABS" => match args.first().and_then(|arg| self.part_length(arg)) {
                 Some(length) if item.ty.is_integer() => of_length(length),
-                _ => ResultShape::default(),
+                _ => self.absolute(args, item),
             },
             "WEIGHT_STRING" => match (item.ty, args.first().and_then(|arg| self.part_type(arg))) {
                 (_, Some(ty)) if !ty.is_text() && !ty.is_bytes() => of_length(NUMBER_WEIGHT),
@@ -230,8 +230,18 @@ impl Binder<'_> {
         ResultShape { unsigned: is_fraction && self.is_part_unsigned(left), ..ResultShape::default() }
     }
 
+    /// The shape of the absolute value of a decimal, which is declared as UNSIGNED if the decimal is.
+    fn absolute(&self, args: &[&ast::Expr], item: &Item) -> ResultShape {
+        match (item.ty, args) {
+            (SqlType::Decimal { precision, scale }, [arg]) if self.is_part_unsigned(arg) => {
+                ResultShape { unsigned: true, ..of_length(u32::from(precision) + u32::from(scale > 0)) }
+            }
+            _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+        }
+    }
+
     /// The type of the column that an item is, be it as an operand.
-    fn declared_or_own(&self, item: &Item) -> SqlType {
+    pub(super) fn declared_or_own(&self, item: &Item) -> SqlType {
         let of = |expr: &Expr| self.declared(expr);
         match &item.expr {
             Expr::Case { branches, otherwise, .. } => {
@@ -330,118 +340,6 @@ impl Binder<'_> {
             }
         }
     }
-
-    /// Says that a column is one of a temporary table, as UNION makes it, of the columns of these inputs.
-    pub(super) fn set_stored(&mut self, id: ColId, name: &str, inputs: &[ColId]) {
-        let ty = self.columns.ty(id);
-        let whole = |input: &ColId| {
-            let ty = self.columns.ty(*input);
-            match ty {
-                SqlType::Null => 0,
-                SqlType::Year => 4,
-                SqlType::Bit { width } => width.into(),
-                SqlType::Int { .. } | SqlType::Bool => {
-                    let length = length::of_integer(&Expr::Column(*input), &self.columns).unwrap_or(INTEGER);
-                    length.saturating_sub(!ty.is_unsigned() as u32).max(1)
-                }
-                _ => ty.stored_type().decimal_digits().map_or(0, |(precision, scale)| u32::from(precision - scale)),
-            }
-        };
-        let types: Vec<SqlType> = inputs.iter().map(|input| self.columns.ty(*input)).collect();
-        let nullable = Some(inputs.iter().any(|input| self.is_column_nullable(*input)));
-        let shape = match ty.is_text() || ty.is_bytes() {
-            true => self.union_string(ty, inputs),
-            false => self.shape_of_types(ty, &types),
-        };
-        let length = shape.length.or_else(|| match ty.stored_type() {
-            SqlType::Int { .. } => {
-                let of = |input: &ColId| match self.columns.ty(*input) {
-                    SqlType::Year => Some(4),
-                    SqlType::Bit { width } => Some(width.into()),
-                    SqlType::Unsigned(number) => Some(length::of_column(number.plain())),
-                    _ => length::of_integer(&Expr::Column(*input), &self.columns),
-                };
-                inputs.iter().filter_map(of).max()
-            }
-            SqlType::Decimal { scale, .. } => {
-                let digits = inputs.iter().map(whole).max().unwrap_or(1) + u32::from(scale);
-                Some(digits + 1 + u32::from(scale > 0))
-            }
-            SqlType::Float | SqlType::Double => {
-                inputs.iter().map(|input| self.number_length(&Expr::Column(*input))).max()
-            }
-            _ => None,
-        });
-        if ty.is_integer() {
-            self.columns.set_length(id, length);
-        }
-        self.columns.set_shape(id, ResultShape { length, nullable, stored: true, ..shape });
-        self.columns.set_shown_origin(id, unnamed(name));
-    }
-
-    /// The type of a computed column of type `ty` in a temporary table, if that is another one: a short integer is an
-    /// INT, others a BIGINT (MySQL: `Item::tmp_table_field_from_field_type`).
-    fn stored_type(&self, id: ColId, ty: SqlType) -> Option<SqlType> {
-        let unsigned = ty.is_unsigned();
-        match ty {
-            SqlType::Null => Some(SqlType::Bytes { kind: BytesKind::Binary, length: 0 }),
-            SqlType::Bool => Some(SqlType::INT),
-            SqlType::Int { width: IntWidth::Big, .. } => {
-                let is_short = self.columns.length(id).is_some_and(|length| length < STORED_BIGINT);
-                is_short.then_some(SqlType::Int { width: IntWidth::Int, unsigned })
-            }
-            _ => None,
-        }
-    }
-
-    /// Says that a column is one that a window function fills in a temporary table, made of values of `source`.
-    pub(super) fn set_windowed(&mut self, id: ColId, source: Option<&Expr>) {
-        let ty = self.columns.ty(id);
-        if let (Some(source), SqlType::Int { .. } | SqlType::Bool) = (source, ty) {
-            self.columns.set_length(id, length::of_integer(source, &self.columns));
-        }
-        let long = self.columns.length(id).is_some_and(|length| length >= STORED_BIGINT);
-        let told = match ty {
-            SqlType::Int { unsigned, .. } => {
-                Some(SqlType::Int { width: if long { IntWidth::Big } else { IntWidth::Int }, unsigned })
-            }
-            _ => self.stored_type(id, ty).or_else(|| Binder::windowed_string(ty)),
-        };
-        let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
-        let shape = source.filter(|_| !is_float).map_or_else(ResultShape::default, |source| {
-            let item = Item::new(source.clone(), self.type_of(source));
-            let shape = self.shape_of_types(ty, &[self.declared_or_own(&item)]);
-            ResultShape { ty: None, length: shape.length.filter(|_| !ty.is_integer()), ..shape }
-        });
-        let length = shape.length.or_else(|| source.filter(|_| is_float).map(|source| self.number_length(source)));
-        self.columns.set_shape(id, ResultShape { ty: told, length, stored: true, ..shape });
-    }
-
-    /// Names the columns of a derived table for clients, as `stored` ones of a temporary table or as what they are.
-    pub(super) fn set_derived(&mut self, columns: &[(ColId, String)], alias: &str, stored: bool) {
-        for (id, name) in columns {
-            let origin = self.columns.shown_origin(*id).or(self.columns.get(*id).origin.as_ref()).cloned();
-            let origin = origin.unwrap_or_else(|| unnamed(name));
-            let shown = ColumnOrigin { alias: alias.to_owned(), column: name.clone(), ..origin };
-            self.columns.set_shown_origin(*id, shown);
-            let shape = self.columns.shape(*id);
-            if !stored && self.columns.ty(*id).is_temporal() {
-                self.columns.set_shape(*id, ResultShape { in_client_charset: true, ..shape });
-            }
-            if stored && !shape.stored {
-                let ty = match self.columns.get(*id).origin {
-                    None => self.stored_type(*id, self.columns.ty(*id)).or(shape.ty),
-                    Some(_) => shape.ty,
-                };
-                self.columns.set_shape(*id, ResultShape { stored, ty, in_client_charset: false, ..shape });
-            }
-        }
-    }
-}
-
-/// The origin of a column of no table.
-pub(super) fn unnamed(name: &str) -> ColumnOrigin {
-    ColumnOrigin { database: String::new(), table: String::new(), alias: String::new(), column: name.to_owned() }
 }
 
 /// The shape of a text that is as long as `count` says, if that is known. A number below 0 is a large one where the
@@ -472,6 +370,7 @@ fn literal(value: &ast::Value, item: &Item) -> ResultShape {
     use ast::Value as V;
     match (value, item.ty) {
         (V::Boolean(_), _) => of_length(1),
+        (V::Placeholder(_), ty) => parameter(ty),
         (V::Number(digits, _), SqlType::Double) => of_length(digits.chars().count() as u32),
         (V::Number(digits, _), SqlType::Decimal { precision, .. }) if digits.starts_with("0.") => {
             // The zero counts, beside sign and point.
@@ -482,6 +381,20 @@ fn literal(value: &ast::Value, item: &Item) -> ResultShape {
         (V::SingleQuotedByteStringLiteral(_) | V::DoubleQuotedByteStringLiteral(_), _) => {
             ResultShape { decimals: Some(0), ..ResultShape::default() }
         }
+        _ => ResultShape::default(),
+    }
+}
+
+/// The shape of a parameter that has a value of type `ty`.
+fn parameter(ty: SqlType) -> ResultShape {
+    match ty {
+        SqlType::Int { .. } => of_length(INTEGER),
+        SqlType::Double => of_length(COMPUTED_DOUBLE),
+        SqlType::Decimal { .. } => {
+            let length = u32::from(DECIMAL_MAX_PRECISION) + 2;
+            ResultShape { decimals: Some(DECIMAL_MAX_SCALE), ..of_length(length) }
+        }
+        SqlType::Text { .. } => of_length(PARAMETER),
         _ => ResultShape::default(),
     }
 }
@@ -560,6 +473,7 @@ fn integer_length(expr: &ast::Expr) -> Option<u32> {
         E::Nested(inner) => integer_length(inner),
         E::Value(value) => match &value.value {
             ast::Value::Boolean(_) => Some(1),
+            ast::Value::Placeholder(_) => Some(INTEGER),
             ast::Value::Number(digits, _) if digits.bytes().all(|b| b.is_ascii_digit()) => {
                 Some(digits.trim_start_matches('0').len().max(1) as u32 + 1)
             }

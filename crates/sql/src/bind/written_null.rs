@@ -5,7 +5,7 @@
 //! While a select list is bound, [`Binder::note_part`] keeps of each part what its name does not tell: whether a column
 //! can be NULL, and the type. Afterwards [`Binder::is_written_nullable`] goes through the item.
 
-use super::{binder::Binder, from::is_dual, result_shape::is_interval};
+use super::{Parameters, binder::Binder, from::is_dual, result_shape::is_interval};
 use crate::typing::{Item, length};
 use muster_algebra::{ColId, Expr};
 use muster_types::SqlType;
@@ -264,7 +264,11 @@ impl Binder<'_> {
             E::Subquery(query) => lone_item(query).is_none_or(of),
             E::Value(value) => match &value.value {
                 ast::Value::Null => true,
-                ast::Value::Placeholder(_) => self.is_part_nullable(written),
+                // A plan for all values is one of a text with literals, too, which are not NULL.
+                ast::Value::Placeholder(_) => match self.env.parameters {
+                    Parameters::Types(_) => self.is_part_nullable(written),
+                    _ => true,
+                },
                 _ => false,
             },
             E::TypedString(_) | E::Prefixed { .. } => false,

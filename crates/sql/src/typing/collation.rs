@@ -206,6 +206,7 @@ mod tests {
             is_bits: false,
             decimals: None,
             shown: None,
+            characters: None,
         }
     }
 

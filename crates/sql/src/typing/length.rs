@@ -41,6 +41,25 @@ pub(crate) fn of_text(expr: &Expr, columns: &Columns) -> Option<u32> {
     of_integer(expr, columns).filter(|_| is_sure)
 }
 
+/// Characters of an integer as a number or text that others are made of, whose values all fit; `None` where MySQL
+/// declares fewer: ASCII() is declared with two digits, and so may a subquery be. One that has lost that it has no
+/// sign, as a YEAR has, would count one digit less.
+pub(crate) fn of_operand(expr: &Expr, columns: &Columns) -> Option<u32> {
+    use ScalarFunction::{Ascii, CharLength, Length, Library};
+    let mut is_sure = true;
+    expr.visit(&mut |e| {
+        is_sure &= match e {
+            Expr::Call { function: Ascii | CharLength | Length | Library(_), .. } | Expr::Subquery(_) => false,
+            Expr::Cast { arg, ty } => {
+                let is_year = arg.ty(columns) == SqlType::Year;
+                ty.is_unsigned() || !(is_year || is_of_unsigned(arg, columns))
+            }
+            _ => true,
+        };
+    });
+    of_text(expr, columns).filter(|_| is_sure)
+}
+
 /// The length of the integers of a column.
 pub(crate) fn of_column(ty: SqlType) -> u32 {
     match ty {

@@ -42,6 +42,8 @@ pub(crate) struct Item {
     /// The text of a decimal that is one of several values, if it has the digits behind the point of that value and
     /// not those of its type (MySQL: `my_decimal::frac`).
     pub shown: Option<Box<Expr>>,
+    /// Characters of an integer, sign included, where a type is made of several; `None`: as many as its type has.
+    pub characters: Option<u8>,
 }
 
 impl Item {
@@ -51,7 +53,8 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false, is_bits: false, decimals: None, shown: None }
+        let (kept, decimals, shown, characters) = (None, None, None, None);
+        Item { expr, ty, derivation, kept, hexadecimal: false, is_bits: false, decimals, shown, characters }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.
@@ -104,7 +107,7 @@ impl Item {
     pub fn text_length(&self) -> u32 {
         match self.as_literal() {
             Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 2,
-            _ => display_length(self.ty),
+            _ => self.integer_characters().unwrap_or_else(|| display_length(self.ty)),
         }
     }
 
@@ -114,6 +117,11 @@ impl Item {
 
     pub fn null() -> Item {
         Item::literal(Value::Null, SqlType::Null)
+    }
+
+    /// Characters of an integer, if they are known.
+    fn integer_characters(&self) -> Option<u32> {
+        self.characters.filter(|_| matches!(self.ty, SqlType::Int { .. })).map(u32::from)
     }
 
     /// The value, if it is written in the statement (a parameter, too).
@@ -136,6 +144,10 @@ impl Item {
             Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
             Some(Value::Bool(_)) => Some((1, 0)),
             _ if self.ty == SqlType::Bool => Some((1, 0)),
+            _ if self.integer_characters().is_some() => {
+                let signs = u32::from(!self.ty.is_unsigned());
+                self.integer_characters().map(|characters| (characters.saturating_sub(signs).max(1), 0))
+            }
             _ => temporal_digits(self.ty).or_else(|| decimal_digits(self.ty)),
         }
     }

@@ -32,7 +32,7 @@ pub use update::bind_update;
 use super::{Beneath, Bound};
 use muster_algebra::{ColId, Columns, Expr, Hints, IndexHint, Rel, SortKey, TableDef};
 use muster_types::{SqlError, Value};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A base table whose rows a statement changes.
 #[derive(Debug, Clone)]
@@ -134,6 +134,7 @@ impl Surroundings {
             tables: Vec::new(),
             stars: Vec::new(),
             generated_names: Vec::new(),
+            made: BTreeMap::new(),
             uses_variables: false,
             aggregated: false,
             first_table_again: false,

@@ -59,7 +59,7 @@ impl Binder<'_> {
     }
 
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
-        let (l, r) = (bytes_as_number(l), bytes_as_number(r));
+        let (l, r) = (self.measured(bytes_as_number(l)), self.measured(bytes_as_number(r)));
         let rules = self.arithmetic_rules();
         let mut types = arithmetic::arithmetic(op, &l, &r, rules);
         let is_unsigned = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Unsigned(_)));

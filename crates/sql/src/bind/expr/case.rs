@@ -172,6 +172,7 @@ impl Binder<'_> {
             true => items.into_iter().map(|item| self.json_as_text(item)).collect(),
             false => items,
         };
+        let items: Vec<Item> = items.into_iter().map(|item| self.measured(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = &operation.to_ascii_lowercase();
         let shown = result::result_type(&refs, self.default_collation(), operation)?;
@@ -195,7 +196,8 @@ impl Binder<'_> {
     /// The texts of exact numbers that have different digits behind the point, one of which is a result, and their
     /// type. `None` if all have the digits of the result's type.
     fn shown_choices(&mut self, items: &[Item], operation: &str) -> Result<Option<(Vec<Expr>, SqlType)>> {
-        let refs: Vec<&Item> = items.iter().collect();
+        let measured: Vec<Item> = items.iter().map(|item| self.measured(item.clone())).collect();
+        let refs: Vec<&Item> = measured.iter().collect();
         let operation = operation.to_ascii_lowercase();
         let ty @ SqlType::Decimal { scale, .. } = result::result_type(&refs, self.default_collation(), &operation)?
         else {

@@ -54,7 +54,7 @@ pub(super) mod window;
 mod window_frame;
 mod xpath;
 
-pub(super) use aggregate::invalid_use;
+pub(super) use aggregate::{invalid_use, is_aggregate};
 
 use super::{
     binder::{Aggregates, Binder},
