@@ -38,7 +38,10 @@ async fn what_is_measured_is_stored_and_nothing_else_is_left() {
     let tmp = directory.path().join("tmp");
     let bounds = Bounds { rows: 40_000, seconds: 2.0, device_bytes: 4 << 20, device_seconds: 0.3 };
     let mut calibration = calibrate::calibrate(&database, &tmp, &bounds, &|_| {}).await.unwrap();
-    assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
+    let names = std::fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().file_name());
+    // Queries of the database itself have their files there, too.
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("calibration")).collect();
+    assert!(left.is_empty(), "{left:?}");
     // A statement with another plan than the one that it is there for would measure something else.
     for times in &calibration.statements {
         assert_eq!(times.left_out, None, "{}", times.name);

@@ -322,6 +322,8 @@ pub const CALLS: &[Call] = &[
     whole("COUNT", "SELECT COUNT(DISTINCT g) FROM operands"),
     whole("GROUP_CONCAT", "SELECT BIT_XOR(l) FROM (SELECT LENGTH(GROUP_CONCAT(i)) AS l FROM operands GROUP BY id DIV 100) q"),
     whole("GROUPING", "SELECT g, GROUPING(g) FROM operands GROUP BY g WITH ROLLUP"),
+    whole("JSON_ARRAYAGG", "SELECT BIT_XOR(l) FROM (SELECT LENGTH(JSON_ARRAYAGG(i)) AS l FROM operands GROUP BY id DIV 100) q"),
+    whole("JSON_OBJECTAGG", "SELECT BIT_XOR(l) FROM (SELECT LENGTH(JSON_OBJECTAGG(id, i)) AS l FROM operands GROUP BY id DIV 100) q"),
     whole("MAX", "SELECT MAX(b) FROM operands"),
     whole("MAX", "SELECT MAX(a) FROM operands"),
     whole("MIN", "SELECT MIN(d) FROM operands"),

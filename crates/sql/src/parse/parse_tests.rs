@@ -110,7 +110,6 @@ fn errors_name_the_place() {
         ("create table t (a int) partition by hash (a)", "PARTITION BY"),
         ("create table t (a point)", "type POINT"),
         ("create trigger x before insert on t for each row set @a = 1", "CREATE TRIGGER"),
-        ("load data infile 'x' into table t set a = 1", "LOAD DATA .. SET"),
     ] {
         let (code, message) = error(sql);
         assert_eq!(code, 1235, "{sql}");
