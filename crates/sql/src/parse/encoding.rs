@@ -1,6 +1,6 @@
 //! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`. So do
-//! literals of queries and changes of rows that are not of the statement's character set: they are values for columns of
-//! bytes, as dumps write them, or are compared with such values, as Django does.
+//! literals of queries and changes of rows that are not of the statement's character set: they are values for columns
+//! of bytes, as dumps write them, or are compared with such values, as Django does.
 
 use super::scan::{self, Piece};
 use muster_types::{
