@@ -83,6 +83,10 @@ pub struct Lab {
 /// The rows of all queries of a run, each query's sorted.
 pub(crate) type ResultRows = Vec<Vec<Vec<Option<String>>>>;
 
+/// How long a directory may still be in use by a database that was closed, and how often that is looked at.
+const RELEASE_MAX: Duration = Duration::from_secs(5);
+const RELEASE_POLL: Duration = Duration::from_millis(20);
+
 /// A run's time and rows.
 pub(crate) struct BenchmarkRun {
     pub ms: f64,
@@ -109,7 +113,16 @@ impl Lab {
             threads: self.options.threads,
             ..DatabaseOptions::default()
         };
-        Ok((Database::open_on(&self.options.directory, options, trace.clone())?, trace))
+        let begun = Instant::now();
+        loop {
+            match Database::open_on(&self.options.directory, options.clone(), trace.clone()) {
+                // The threads of a database that was closed just now may have the directory a moment longer.
+                Err(e) if e.code == ErrorCode::CantLock && begun.elapsed() < RELEASE_MAX => {
+                    std::thread::sleep(RELEASE_POLL);
+                }
+                opened => return Ok((opened?, trace)),
+            }
+        }
     }
 
     /// Loads the workload unless it is there. Error when it is there at another scale.
