@@ -42,7 +42,7 @@ pub fn has_comparisons_only(rel: &Rel, columns: &Columns) -> bool {
 }
 
 /// A relation with values in the places of its parameters.
-pub fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
+pub fn with_values(rel: Rel, values: &[Value]) -> Rel {
     fn replace(expr: &mut Expr, values: &[Value]) {
         if let Expr::Parameter { index, ty } = expr {
             let value = values.get(*index).cloned().unwrap_or(Value::Null);
@@ -55,17 +55,12 @@ pub fn with_values(mut rel: Rel, values: &[Value]) -> Rel {
         }
         expr.children_mut().into_iter().for_each(|child| replace(child, values));
     }
-    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, values));
-    rel.inputs_mut().into_iter().for_each(|input| {
-        let taken = std::mem::replace(input, Rel::dual());
-        *input = with_values(taken, values);
-    });
-    rel
+    with_exprs(rel, &|expr| replace(expr, values))
 }
 
 /// A relation in which the parameter that stands for a list is one: an IN with a single member is bound as a
 /// comparison.
-pub fn with_list(mut rel: Rel, index: usize) -> Rel {
+pub fn with_list(rel: Rel, index: usize) -> Rel {
     fn replace(expr: &mut Expr, list: usize) {
         if let Expr::Compare { op: op @ (CompareOp::Eq | CompareOp::NotEq), left, right } = expr
             && matches!(bare(right), Expr::Parameter { index, .. } if *index == list)
@@ -76,10 +71,15 @@ pub fn with_list(mut rel: Rel, index: usize) -> Rel {
         }
         expr.children_mut().into_iter().for_each(|child| replace(child, list));
     }
-    rel.exprs_mut().into_iter().for_each(|expr| replace(expr, index));
+    with_exprs(rel, &|expr| replace(expr, index))
+}
+
+/// A relation with something else in the place of each of its expressions.
+fn with_exprs(mut rel: Rel, replace: &dyn Fn(&mut Expr)) -> Rel {
+    rel.exprs_mut().into_iter().for_each(replace);
     rel.inputs_mut().into_iter().for_each(|input| {
         let taken = std::mem::replace(input, Rel::dual());
-        *input = with_list(taken, index);
+        *input = with_exprs(taken, replace);
     });
     rel
 }
