@@ -277,6 +277,11 @@ pub(super) fn user_privileges(context: &StatementContext) -> TableRows {
     rows
 }
 
+/// A row of who has which privilege on what, and whether it may be granted on.
+fn granted<const N: usize>(names: [&str; N], grants: &Value) -> Vec<Value> {
+    names.map(text).into_iter().chain([grants.clone()]).collect()
+}
+
 /// SCHEMA_PRIVILEGES.
 pub(super) fn schema_privileges(context: &StatementContext) -> TableRows {
     let mut rows = Vec::new();
@@ -284,8 +289,7 @@ pub(super) fn schema_privileges(context: &StatementContext) -> TableRows {
         for (pattern, set) in &entry.patterns {
             let grants = yes_no(set.has(Privilege::GrantOption));
             for name in privilege_types(*set) {
-                let names = [&*entry.key().in_quotes(), "def", pattern, name].map(text);
-                rows.push(names.into_iter().chain([grants.clone()]).collect());
+                rows.push(granted([&*entry.key().in_quotes(), "def", pattern, name], &grants));
             }
         }
     }
@@ -303,8 +307,7 @@ pub(super) fn table_privileges(context: &StatementContext) -> TableRows {
                 continue;
             }
             for name in privilege_types(whole) {
-                let names = [&*entry.key().in_quotes(), "def", database, table, name].map(text);
-                rows.push(names.into_iter().chain([grants.clone()]).collect());
+                rows.push(granted([&*entry.key().in_quotes(), "def", database, table, name], &grants));
             }
         }
     }
@@ -319,8 +322,7 @@ pub(super) fn column_privileges(context: &StatementContext) -> TableRows {
             let grants = yes_no(rights.privileges.has(Privilege::GrantOption));
             for (p, name, _) in Privileges::known().filter(|(.., level)| *level == Level::Column) {
                 for (column, _) in rights.columns.iter().filter(|(_, set)| set.has(p)) {
-                    let names = [&*entry.key().in_quotes(), "def", database, table, column, name].map(text);
-                    rows.push(names.into_iter().chain([grants.clone()]).collect());
+                    rows.push(granted([&*entry.key().in_quotes(), "def", database, table, column, name], &grants));
                 }
             }
         }
