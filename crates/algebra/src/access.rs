@@ -1,8 +1,8 @@
-//! What an account may do with the columns of a table or a view.
+//! The rights of an account on the columns of a table or a view.
 
 use muster_types::{ErrorCode, SqlError};
 
-/// What a statement does with a column.
+/// The use that a statement makes of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnUse {
     Select,

@@ -548,7 +548,7 @@ async fn no_right_is_forgotten() {
     denied(&mut bob, 1142, &["HANDLER t READ NEXT", "HANDLER t READ FIRST"]).await;
     all(&mut bob, &["HANDLER t CLOSE", "HANDLER d.t OPEN AS h"]).await;
     denied(&mut bob, 1142, &["HANDLER h READ FIRST", "ANALYZE TABLE d.t"]).await;
-    // Who may only read locks no rows for itself.
+    // An account that may only read locks no rows for itself.
     let locking = ["SELECT a FROM d.t FOR UPDATE", "SELECT a FROM (d.t JOIN own.o) WHERE a = 1 FOR UPDATE"];
     all(&mut root, &["CREATE TABLE own.o (o INT)", "GRANT SELECT ON own.* TO bob"]).await;
     let within = ["SELECT a FROM d.t WHERE a = 1 FOR UPDATE", "SELECT 1 FROM (SELECT a FROM d.t FOR UPDATE) q"];
@@ -565,7 +565,7 @@ async fn no_right_is_forgotten() {
     denied(&mut bob, 1143, &["SELECT b FROM d.t"]).await;
 }
 
-/// Who makes accounts gains nothing by it.
+/// An account that makes others gains nothing by it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accounts_give_no_more_than_they_have() {
     let server = Server::new();

@@ -1,4 +1,4 @@
-//! Who logs in, and what a client may do whose password has expired.
+//! Logins, and what a client may do whose password has expired.
 
 mod client;
 
@@ -42,7 +42,7 @@ async fn locked_accounts_and_roles_do_not_log_in() {
     root.ok(b"ALTER USER eve ACCOUNT UNLOCK").await;
     let (mut eve, refused) = login(address, "eve", 0).await;
     assert_eq!(refused, None);
-    // Who is in stays in, but does not come in again.
+    // A client that is in stays in, but does not come in again.
     root.ok(b"ALTER USER eve ACCOUNT LOCK").await;
     eve.ok(b"DO 1").await;
     assert_eq!(change_user(&mut eve, "eve").await, Some(3118));

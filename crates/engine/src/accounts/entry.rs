@@ -1,4 +1,4 @@
-//! What is stored of an account.
+//! An account as it is stored.
 
 use super::{Privilege, Privileges, dynamic, password};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub struct GrantedRole {
     pub admin_option: bool,
 }
 
-/// What an account asks of the encryption of its connections.
+/// The encryption that an account asks of its connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tls {
     #[default]

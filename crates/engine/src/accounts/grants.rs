@@ -29,7 +29,7 @@ pub struct GrantedTable<'a> {
     pub may_be_missing: bool,
 }
 
-/// What privileges are given on.
+/// The object that privileges are given on.
 #[derive(Debug)]
 enum Object {
     Everything,
@@ -328,7 +328,7 @@ fn take_table(account: &mut AccountEntry, database: &str, table: &str, wanted: &
         }
     }
     known.privileges = known.privileges.without(wanted.whole);
-    // What is taken from the table is taken from its columns.
+    // A privilege that is taken from the table is taken from its columns.
     known.columns.values_mut().for_each(|set| *set = set.without(wanted.whole));
     known.columns.retain(|_, set| !set.is_empty());
     if known.is_empty() {

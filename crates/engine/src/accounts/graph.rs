@@ -3,7 +3,7 @@
 use super::AccountEntry;
 use std::fmt::Write;
 
-/// What who may not see the roles is given.
+/// The graph that an account gets which may not see the roles.
 pub const EMPTY: &str = r#"<?xml version="1.0" encoding="UTF-8"?><graphml />"#;
 
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -1,4 +1,4 @@
-//! Who may log in: locked accounts, failed logins, passwords that have expired.
+//! The accounts that may log in: locked accounts, failed logins, passwords that have expired.
 
 use super::{AccountEntry, AccountKey, Accounts, Tls, most_specific, passwords::DAY};
 use muster_storage::mutex::Mutex;

@@ -59,7 +59,7 @@ use std::sync::Arc;
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 2 };
 const FILE_NAME: &str = "accounts.mus";
 
-/// What a login needs of an account.
+/// The parts of an account that a login needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     pub user: String,

@@ -44,7 +44,7 @@ pub enum Privilege {
 
 use Privilege::*;
 
-/// What a privilege is given for. The smaller what it can be given for, the later it stands here.
+/// The object that a privilege is given for. The smaller it can be, the later it stands here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// `*.*`.

@@ -20,7 +20,7 @@ const MAX_HOST_CHARS: usize = 255;
 /// Characters of a name that is too long which the error shows.
 const SHOWN_CHARS: usize = 70;
 
-/// What a change of users has done.
+/// The result of a change of users.
 #[derive(Debug, Default)]
 pub struct ChangedUsers {
     /// Users that already existed, or that did not, as messages show them.
@@ -29,7 +29,7 @@ pub struct ChangedUsers {
     pub generated: Vec<(AccountKey, String)>,
 }
 
-/// Who changes accounts, and by which rules.
+/// The account that changes others, and the rules for that.
 #[derive(Clone, Copy)]
 pub struct AccountChange<'a> {
     pub rights: &'a Rights,

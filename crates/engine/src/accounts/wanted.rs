@@ -4,7 +4,7 @@ use super::{Level, Privilege, Privileges, dynamic};
 use muster_sql::Grant;
 use muster_types::{ErrorCode, Result, SqlError};
 
-/// What a statement gives or takes.
+/// The privileges that a statement gives or takes.
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub level: Option<Level>,

@@ -227,7 +227,7 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
             .collect::<Result<_>>()?,
     };
     columns.extend(statement.variables().map(|name| variable_column(context, name, charset)));
-    // What SET gives a value to needs no default.
+    // A column that SET gives a value to needs no default.
     for name in statement.assignments.iter().filter_map(|assignment| assignment.column.last()) {
         let is_it = |column: &&mut TargetColumn| column.name.eq_ignore_ascii_case(name) && !column.nullable;
         for column in columns.iter_mut().filter(is_it) {

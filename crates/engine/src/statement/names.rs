@@ -192,7 +192,7 @@ impl StatementTables {
     fn check_select_of_stored(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
         let check = |rights: &Rights| rights.check_some_column(database, name, Privilege::Select, "SELECT");
         let allowed = match definer {
-            // Who may do nothing with a table does not learn what is in it.
+            // An account without rights on a table does not learn what is in it.
             None if !self.checks_select && self.context.rights.sees_table(database, name) => Ok(()),
             None => check(&self.context.rights),
             // What a statement that changes rows reads and writes through a view is checked by columns.

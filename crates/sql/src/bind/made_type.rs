@@ -22,7 +22,7 @@ const OTHER_INT: u32 = 9;
 /// Bytes of a text parameter.
 const PARAMETER_BYTES: u32 = 65_535;
 
-/// What an item of a select list is to CREATE TABLE .. SELECT.
+/// The column that CREATE TABLE .. SELECT makes of an item of a select list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MadeOf {
     /// A function or operator: its length decides.

@@ -1,4 +1,5 @@
-//! What clients are told of the columns of temporary tables: those of a UNION, of window functions, of derived tables.
+//! The shapes that clients are told of the columns of temporary tables: those of a UNION, of window functions, of
+//! derived tables.
 
 use super::binder::Binder;
 use crate::typing::{Item, length};

@@ -230,7 +230,7 @@ fn limits(c: &mut Cursor, options: &mut AccountOptions) -> Result<()> {
     if any { Ok(()) } else { Err(c.error()) }
 }
 
-/// What follows `PASSWORD`.
+/// The words behind `PASSWORD`.
 fn password_option(c: &mut Cursor, options: &mut AccountOptions) -> Result<()> {
     match c.accept_any(&["EXPIRE", "HISTORY", "REUSE INTERVAL", "REQUIRE CURRENT"]) {
         Some("EXPIRE") => {

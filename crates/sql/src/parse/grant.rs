@@ -47,7 +47,7 @@ const STATIC: [&str; 35] = [
 /// Privileges that columns can have.
 const OF_COLUMNS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
-/// What GRANT and REVOKE begin with.
+/// The beginning of GRANT and REVOKE.
 enum Item {
     Privilege(PrivilegeItem),
     /// A role or a dynamic privilege.

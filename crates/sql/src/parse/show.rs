@@ -77,7 +77,7 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
     Ok(Statement::Show(show))
 }
 
-/// What follows `SHOW GRANTS`.
+/// The words behind `SHOW GRANTS`.
 fn grants(c: &mut Cursor) -> Result<Show> {
     let user = if c.accept("FOR") { Some(account::user_name(c)?) } else { None };
     let using = if user.is_some() && c.accept("USING") { roles::role_list(c)? } else { Vec::new() };

@@ -36,7 +36,7 @@ pub enum TlsRequirement {
     None,
     Ssl,
     X509,
-    /// What the client's certificate and the cipher have to be, as far as they were named.
+    /// The client's certificate and the cipher that are asked for, as far as they were named.
     Certificate {
         subject: Option<String>,
         issuer: Option<String>,

@@ -321,7 +321,7 @@ impl ColumnSpec {
     }
 }
 
-/// What is stored to be run by the server.
+/// A program that is stored to be run by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramKind {
     Procedure,

@@ -145,7 +145,7 @@ fn user_row(entry: &AccountEntry) -> Vec<Value> {
     row
 }
 
-/// What MySQL keeps of an account as JSON.
+/// The parts of an account that MySQL keeps as JSON.
 fn user_attributes(entry: &AccountEntry) -> Value {
     let rules = &entry.password;
     let mut members = Vec::new();
@@ -370,7 +370,7 @@ pub(super) fn enabled_roles(context: &StatementContext) -> TableRows {
     roles.map(row).collect()
 }
 
-/// What the rows of ROLE_TABLE_GRANTS and ROLE_COLUMN_GRANTS begin with.
+/// The first values of rows of ROLE_TABLE_GRANTS and ROLE_COLUMN_GRANTS.
 fn granted_by(role: &AccountEntry, rights: &TableRights, database: &str, table: &str) -> Vec<Value> {
     let (grantor, host) = rights.grantor.rsplit_once('@').unwrap_or((&rights.grantor, ""));
     [grantor, host, &role.user, &role.host, "def", database, table].map(text).to_vec()

@@ -289,7 +289,7 @@ fn processlist(context: &StatementContext, full: bool) -> Result<Listing> {
 }
 
 fn create_table(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
-    // Who has rights on some columns only is shown these, not the table.
+    // An account with rights on some columns only is shown these, not the table.
     let whole = context.rights.on_table(database, name).both(Privileges::all(Level::Table));
     if whole.is_empty() && !system_schema::is_for_all(database) && !context.tables.is_temporary(database, name) {
         return Err(context.rights.table_denied(name, "SHOW"));

@@ -351,7 +351,7 @@ impl Binder<'_> {
             let Some(id) = old.from.find(&parts, Clause::FieldList.name())? else {
                 return Err(self.no_such_column(&parts, &old.from, ColumnUse::Update, Clause::FieldList.name()));
             };
-            // What a load assigns to is inserted.
+            // A column that a load assigns to is inserted.
             self.use_column(id, if insert.written.is_load { ColumnUse::Insert } else { ColumnUse::Update });
             let stored = self.stored_column(id);
             let Some(column) = old.target.columns.iter().position(|c| *c == stored) else {
