@@ -4,7 +4,7 @@
 //! ```text
 //!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql
 //!   DataSet        schema and tables of rows         data_set.rs
-//!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/, pages/, functions/
+//!   generators     what makes the rows               dbt3/, ssb/, sysbench/, tpcc/, pages/, functions/, forum/
 //!   TargetSession  the database under test           target/
 //!   load           schema and data into a database   load.rs
 //!   Experiment     strategies side by side, as data  experiment.rs
@@ -30,6 +30,7 @@ pub mod device;
 pub mod environment;
 pub mod estimates;
 pub mod experiment;
+pub mod forum;
 pub mod functions;
 mod in_turn;
 pub mod load;

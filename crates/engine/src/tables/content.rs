@@ -39,6 +39,18 @@ struct Stored {
 }
 
 impl Content {
+    /// Takes over the histograms that statements have made of the rows before, as MySQL does. `sources`: for each column
+    /// the position of the one before whose values it has.
+    pub fn with_histograms_of(mut self, before: &TableStatistics, sources: &[Option<usize>]) -> Content {
+        if let (Some(own), Some(before)) = (&self.statistics.distribution, &before.distribution)
+            && !before.histograms.is_empty()
+        {
+            let distribution = Distribution::clone(own).with_histograms_of(before, sources);
+            self.statistics.distribution = Some(Arc::new(distribution));
+        }
+        self
+    }
+
     /// Writes all that is known of the rows in these files, the clustered tree's first. Nobody reads it before the
     /// catalog names the files.
     pub fn write_all(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {

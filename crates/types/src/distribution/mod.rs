@@ -54,6 +54,20 @@ impl Distribution {
         Distribution { sample: Arc::new(sample), types, histograms, of_sample: Vec::new() }.prepared()
     }
 
+    /// Takes over histograms that a statement has made of columns before. `sources`: for each column the position of the
+    /// one whose values it has. A column that has another type by now gets none.
+    pub fn with_histograms_of(mut self, before: &Distribution, sources: &[Option<usize>]) -> Distribution {
+        for (column, source) in sources.iter().enumerate() {
+            if let Some(source) = source
+                && let Some(made) = before.histograms.get(source)
+                && self.types.get(column) == before.types.get(*source)
+            {
+                self.histograms.insert(column, Arc::clone(made));
+            }
+        }
+        self
+    }
+
     /// Makes room for histograms of the sample: to be called on what was read from a file.
     pub fn prepared(mut self) -> Distribution {
         self.of_sample = vec![OfSample::default(); self.types.len()];
