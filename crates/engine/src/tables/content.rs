@@ -39,8 +39,8 @@ struct Stored {
 }
 
 impl Content {
-    /// Takes over the histograms that statements have made of the rows before, as MySQL does. `sources`: for each column
-    /// the position of the one before whose values it has.
+    /// Takes over the histograms that statements have made of the rows before, as MySQL does. `sources`: for each
+    /// column the position of the one before whose values it has.
     pub fn with_histograms_of(mut self, before: &TableStatistics, sources: &[Option<usize>]) -> Content {
         if let (Some(own), Some(before)) = (&self.statistics.distribution, &before.distribution)
             && !before.histograms.is_empty()

@@ -54,8 +54,8 @@ impl Distribution {
         Distribution { sample: Arc::new(sample), types, histograms, of_sample: Vec::new() }.prepared()
     }
 
-    /// Takes over histograms that a statement has made of columns before. `sources`: for each column the position of the
-    /// one whose values it has. A column that has another type by now gets none.
+    /// Takes over histograms that a statement has made of columns before. `sources`: for each column the position of
+    /// the one whose values it has. A column that has another type by now gets none.
     pub fn with_histograms_of(mut self, before: &Distribution, sources: &[Option<usize>]) -> Distribution {
         for (column, source) in sources.iter().enumerate() {
             if let Some(source) = source
