@@ -397,6 +397,15 @@ codes! {
     JsonDocumentTooDeep = 3157, "22032";
     JsonDocumentNullKey = 3158, "22032";
     InvalidJsonPathArrayCell = 3165, "42000";
+    MissingJsonTableValue = 3665, "22035";
+    WrongJsonTableValue = 3666, "2203F";
+    TableFunctionMustHaveAlias = 3667, "42000";
+    TableFunctionForbiddenJoin = 3668, "HY000";
+    JsonTableValueOutOfRange = 3669, "22003";
+    JsonTableNestedPaths = 3670, "42000";
+    InvalidJsonType = 3853, "22032";
+    MissingJsonValue = 3966, "22035";
+    MultipleJsonValues = 3967, "22034";
     PasswordNoMatch = 1133, "42000";
     ColumnAccessDenied = 1143, "42000";
     IllegalGrantForTable = 1144, "42000";
