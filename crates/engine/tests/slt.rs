@@ -229,7 +229,10 @@ files! {
     json_columns
     json_functions
     json_members
+    json_schema
+    json_table
     json_text
+    json_value
     last_insert_id
     lateral
     literals_and_notes
