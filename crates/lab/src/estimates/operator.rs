@@ -64,22 +64,27 @@ pub fn operators(query: &'static str, json: &str) -> Result<Vec<OperatorEstimate
         return Err(format!("{query}: no query_plan with operations"));
     }
     let mut found = Vec::new();
-    collect(query, root, &mut found);
+    collect(query, root, false, &mut found);
     Ok(found)
 }
 
-fn collect(query: &'static str, node: &Json, found: &mut Vec<OperatorEstimate>) {
+/// `is_joined`: the node's rows go into a join.
+fn collect(query: &'static str, node: &Json, is_joined: bool, found: &mut Vec<OperatorEstimate>) {
     let number = |name: &str| node[name].as_f64();
     let text = node["operation"].as_str().unwrap_or_default();
     let inputs: Vec<&Json> = node["inputs"].as_array().into_iter().flatten().collect();
+    let kind = kind(node, text);
+    // Filters of the joins above have dropped rows that this one would have: nobody knows how many.
+    let lacks_rows = kind == OperatorKind::Join && is_joined && loses_rows(node);
     if let (Some(estimated_rows), Some(loops)) = (number("estimated_rows"), number("actual_loops").filter(|n| *n > 0.0))
         && counts(text)
+        && !lacks_rows
     {
         let below = |of: fn(&Json) -> f64| inputs.iter().map(|input| of(input)).sum::<f64>();
         found.push(OperatorEstimate {
             query,
             operator: text.to_owned(),
-            kind: kind(node, text),
+            kind,
             estimated_rows,
             // Rows that filters of joins have dropped, no estimate of the table knows of.
             actual_rows: number("actual_rows").unwrap_or(0.0) + number("rows_dropped").unwrap_or(0.0) / loops,
@@ -87,7 +92,14 @@ fn collect(query: &'static str, node: &Json, found: &mut Vec<OperatorEstimate>) 
             actual_ms: (total_time(node) - below(total_time)).max(0.0),
         });
     }
-    inputs.into_iter().for_each(|input| collect(query, input, found));
+    let is_joined = is_joined || kind == OperatorKind::Join;
+    inputs.into_iter().for_each(|input| collect(query, input, is_joined, found));
+}
+
+/// Returns true if filters of joins have dropped rows of a table that the node reads.
+fn loses_rows(node: &Json) -> bool {
+    let below = || node["inputs"].as_array().into_iter().flatten().any(loses_rows);
+    node["rows_dropped"].as_f64().is_some_and(|rows| rows > 0.0) || below()
 }
 
 /// Returns false for operators whose rows depend on how threads share the work.
@@ -144,6 +156,14 @@ mod tests {
         assert_eq!((found[0].estimated_ms, found[0].actual_ms), (2.0, 3.0));
         assert_eq!((found[2].estimated_ms, found[2].actual_ms), (2.0, 3.0));
         assert_eq!(found[0].model_error(), Some(1.5));
+        // As an input of another join it would lack rows that the filters of that one have dropped.
+        let mut plan: Json = serde_json::from_str(PLAN).unwrap();
+        let below = plan["query_plan"].take();
+        plan["query_plan"] = serde_json::json!({
+            "operation": "Inner hash join (a.y = d.y)", "estimated_rows": 1.0, "actual_loops": 1, "actual_rows": 1.0,
+            "inputs": [below]});
+        let kinds: Vec<OperatorKind> = operators("q", &plan.to_string()).unwrap().iter().map(|o| o.kind).collect();
+        assert_eq!(kinds, [OperatorKind::Join, OperatorKind::Table, OperatorKind::Table]);
         assert!(operators("q", "{}").is_err() && operators("q", "x").is_err());
     }
 }
