@@ -10,10 +10,16 @@ use muster_types::{
     ErrorCode, Result, SqlError, Value,
     json::{self, ArrayView, JsonNode, JsonObject, JsonValue, JsonView, ObjectView},
 };
-use std::{cmp::Ordering, collections::HashSet};
+use std::{cell::Cell, cmp::Ordering, collections::HashSet};
 
 /// References that lead to each other, after which a schema takes everything.
 const REFERENCES_MAX: usize = 64;
+/// Schemas within each other that a value is checked against. A schema that refers to itself for the same value has no
+/// end (MySQL's server falls over it).
+const DEPTH_MAX: usize = 200;
+/// Checks for each byte of a document, and for any document. References can double the checks with each step.
+const CHECKS_PER_BYTE: u64 = 100;
+const CHECKS_MIN: u64 = 100_000;
 
 /// A path within a schema or a document, from its end to its root.
 #[derive(Clone, Copy)]
@@ -90,11 +96,44 @@ impl Place<'_, '_> {
 /// Checks documents against a schema.
 struct Validator<'a> {
     root: JsonView<'a>,
+    /// Schemas within each other at the moment.
+    depth: Cell<usize>,
+    checks_left: Cell<u64>,
+    /// True once there was no end to be seen: all further checks pass, and the result does not count.
+    is_endless: Cell<bool>,
 }
 
 impl<'a> Validator<'a> {
-    /// Checks a value against the schema at a place, which may be a reference to another one.
+    /// `bytes`: the length of the document.
+    fn new(root: JsonView<'a>, bytes: usize) -> Validator<'a> {
+        let checks = CHECKS_MIN.saturating_add(CHECKS_PER_BYTE.saturating_mul(bytes as u64));
+        let (depth, checks_left, is_endless) = (Cell::new(0), Cell::new(checks), Cell::new(false));
+        Validator { root, depth, checks_left, is_endless }
+    }
+
+    /// What is wrong with the document. Error: 3157 for a schema that leads too deep into itself.
+    fn failure(&self, document: JsonView) -> Result<Option<Failure>> {
+        let failure = self.check(self.root, &Pointer::Root, document, &Pointer::Root).err();
+        if self.is_endless.get() { Err(json::JsonLimit::TooDeep.error()) } else { Ok(failure) }
+    }
+
+    /// Checks a value against the schema at a place, within the limits.
     fn check(&self, schema: JsonView<'a>, path: &Pointer, value: JsonView, at: &Pointer) -> Checked {
+        if self.depth.get() >= DEPTH_MAX || self.checks_left.get() == 0 {
+            self.is_endless.set(true);
+        }
+        if self.is_endless.get() {
+            return Ok(());
+        }
+        self.checks_left.set(self.checks_left.get() - 1);
+        self.depth.set(self.depth.get() + 1);
+        let checked = self.check_referred(schema, path, value, at);
+        self.depth.set(self.depth.get() - 1);
+        checked
+    }
+
+    /// Checks a value against a schema, which may be a reference to another one.
+    fn check_referred(&self, schema: JsonView<'a>, path: &Pointer, value: JsonView, at: &Pointer) -> Checked {
         let (mut schema, mut written) = (schema, None);
         for _ in 0..REFERENCES_MAX {
             let JsonNode::Object(members) = schema.node() else { return Ok(()) };
@@ -376,7 +415,7 @@ fn has_remote_reference(view: JsonView) -> bool {
 }
 
 /// What is wrong with the document; `None` for nothing. Errors: 3853 for a schema that is no object, 1235 for one that
-/// refers to another document.
+/// refers to another document, 3157 for one that leads too deep into itself.
 fn failure(call: &Call, args: &[Value]) -> Result<Option<Failure>> {
     let (schema, document) = (document(call, args, 0)?, document(call, args, 1)?);
     let root = JsonView::new(&schema);
@@ -387,7 +426,7 @@ fn failure(call: &Call, args: &[Value]) -> Result<Option<Failure>> {
     if has_remote_reference(root) {
         return Err(SqlError::unsupported("references in JSON Schema"));
     }
-    Ok(Validator { root }.check(root, &Pointer::Root, JsonView::new(&document), &Pointer::Root).err())
+    Validator::new(root, document.len()).failure(JsonView::new(&document))
 }
 
 /// `JSON_SCHEMA_VALID(schema, document)`.
@@ -415,4 +454,45 @@ pub(super) fn report(call: &mut Call, args: &[Value]) -> Result<Value> {
         }
     };
     super::argument::value(call, &JsonValue::Object(JsonObject::of_members(members)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(schema: &str, document: &str) -> Result<bool> {
+        let bytes = |text: &str| json::parse_to_bytes(text).expect("the text is JSON");
+        let (schema, document) = (bytes(schema), bytes(document));
+        let failure = Validator::new(JsonView::new(&schema), document.len()).failure(JsonView::new(&document));
+        Ok(failure?.is_none())
+    }
+
+    #[test]
+    fn schemas_that_lead_into_themselves_are_an_error() {
+        for schema in [
+            r##"{"allOf": [{"$ref": "#"}]}"##,
+            r##"{"not": {"$ref": "#"}}"##,
+            r##"{"anyOf": [{"$ref": "#"}, {"$ref": "#"}], "oneOf": [{"$ref": "#"}]}"##,
+            r##"{"dependencies": {"a": {"$ref": "#"}}}"##,
+        ] {
+            let error = outcome(schema, r#"{"a": 1}"#).expect_err(schema);
+            assert_eq!(error.code, ErrorCode::JsonDocumentTooDeep, "{schema}");
+        }
+        assert_eq!(outcome(r##"{"$ref": "#"}"##, "1"), Ok(true));
+    }
+
+    #[test]
+    fn schemas_that_double_their_checks_end() {
+        let step = |i: usize| format!(r##""s{i}": {{"allOf": [{{"$ref": "#/s{0}"}}, {{"$ref": "#/s{0}"}}]}}"##, i + 1);
+        let steps: Vec<String> = (0..60).map(step).collect();
+        let schema = format!(r##"{{"allOf": [{{"$ref": "#/s0"}}], {}, "s60": {{}}}}"##, steps.join(", "));
+        assert!(outcome(&schema, "1").is_err());
+    }
+
+    #[test]
+    fn schemas_follow_deep_documents() {
+        let document = format!("{}1{}", r#"{"a": "#.repeat(90), "}".repeat(90));
+        let schema = r##"{"properties": {"a": {"$ref": "#"}}, "minProperties": 1}"##;
+        assert_eq!(outcome(schema, &document), Ok(true));
+    }
 }
