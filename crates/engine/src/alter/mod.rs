@@ -36,7 +36,7 @@ use crate::{
     threads,
 };
 use algorithm::Algorithm;
-use muster_algebra::TableDef;
+use muster_algebra::{ColumnDef, TableDef};
 use muster_sql::{AlterAction, AlterMethod, AlterTable, CreateIndex, DropIndex, TableName};
 use muster_storage::{DuplicatePolicy, FileId};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -233,7 +233,13 @@ fn publish(
         foreign_keys::follow(snapshot, entry, altered)
     };
     match built {
-        None => tables.in_reserve(|| tables.change_of(entry.def.id, replace)),
+        None => {
+            let ty = |column: &ColumnDef| column.ty;
+            if !entry.def.columns.iter().map(ty).eq(next.def.columns.iter().map(ty)) {
+                context.database.tables().keep_content(entry)?;
+            }
+            tables.in_reserve(|| tables.change_of(entry.def.id, replace))
+        }
         Some(Built { made, content, auto_increment, .. }) => {
             let rows = UnpublishedRows { files: &files, content: &content, auto_increment };
             tables.publish_of(entry.def.id, Some(&rows), made, replace)

@@ -12,6 +12,7 @@ use crate::{
     charset,
     ddl::{check_table_name, create_table, expressions::check as check_expressions, keys::warn_of_duplicates},
     statement::StatementContext,
+    tables::is_longer_varchar,
 };
 use muster_algebra::{CheckConstraint, ColumnDef, IndexDef, TableDef};
 use muster_sql::{AlterAction, CharsetConversion};
@@ -95,8 +96,15 @@ impl AlteredTable {
         let Some(source) = self.sources[at] else { return true };
         let (old, new) = (&before.columns[source], &self.def.columns[at]);
         let numbers = new.auto_increment && !old.auto_increment;
+        let is_same_type = old.ty == new.ty || self.keeps_trees() && is_longer_varchar(old.ty, new.ty);
         numbers
-            || (old.ty, old.digits, old.nullable, &old.generated) != (new.ty, new.digits, new.nullable, &new.generated)
+            || !is_same_type
+            || (old.digits, old.nullable, &old.generated) != (new.digits, new.nullable, &new.generated)
+    }
+
+    /// Returns true if no tree is built, and no row is read for a foreign key, as long as rows stay as they are.
+    fn keeps_trees(&self) -> bool {
+        self.index_sources.iter().all(Option::is_some) && self.foreign_keys.added.is_empty()
     }
 
     /// Returns true if rows have to meet a CHECK that they had not to meet before.

@@ -11,7 +11,7 @@ use crate::{
     persist::{self, ChangeError},
 };
 use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableStatistics, file::Companion};
-use muster_types::distribution::Distribution;
+use muster_types::{SqlType, TextKind, distribution::Distribution};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -117,6 +117,17 @@ impl Content {
     }
 }
 
+/// Returns true if values of a VARCHAR are values of another one, in the same bytes and in the same order.
+pub fn is_longer_varchar(before: SqlType, now: SqlType) -> bool {
+    match (before, now) {
+        (
+            SqlType::Text { kind: TextKind::VarChar, length: before, collation: old },
+            SqlType::Text { kind: TextKind::VarChar, length: now, collation: new },
+        ) => old == new && before <= now,
+        _ => false,
+    }
+}
+
 /// What is known of how a table's values are spread. A file that is lost or damaged, or of columns of other types,
 /// costs good plans, not the table.
 fn read_distribution(companions: &Companions, entry: &TableEntry) -> Option<Arc<Distribution>> {
@@ -129,13 +140,20 @@ fn read_distribution(companions: &Companions, entry: &TableEntry) -> Option<Arc<
     };
     match read {
         Ok(found) => {
-            let found = found?;
-            let types = entry.def.columns.iter().map(|column| column.ty);
-            let fits = found.is_sound(entry.def.columns.len()) && types.eq(found.types.iter().copied());
+            let mut found = found?;
+            let types: Vec<SqlType> = entry.def.columns.iter().map(|column| column.ty).collect();
+            let known = found.types.iter().zip(&types);
+            let is_kept = |(before, now): (&SqlType, &SqlType)| before == now || is_longer_varchar(*before, *now);
+            let fits = found.is_sound(types.len()) && known.clone().all(is_kept);
             if !fits {
                 without("it is of another definition");
+                return None;
             }
-            fits.then(|| Arc::new(found.prepared()))
+            // As in MySQL, a column of another type loses the histogram that a statement has made.
+            let same: Vec<bool> = known.map(|(before, now)| before == now).collect();
+            found.histograms.retain(|column, _| same.get(*column) == Some(&true));
+            found.types = types;
+            Some(Arc::new(found.prepared()))
         }
         Err(e) => {
             without(&e.message);

@@ -26,7 +26,8 @@ const STALE_ROWS: u64 = 100;
 const EXACT_WIDENINGS: u32 = 8;
 
 pub struct Handle {
-    /// The entry that brought the files. Later entries on the same files differ in names and comments only.
+    /// The entry that brought the files, or the types of the columns. Later entries on the same files differ in names
+    /// and comments only.
     entry: Arc<TableEntry>,
     /// For each file, the moment that a view must see to read it ([`Store::moment_of_views`]); 0: all views may.
     since: Vec<AtomicU64>,
@@ -72,7 +73,8 @@ impl Handle {
         }
     }
 
-    /// The same table on the files of another entry. Those that it did not have before came at the moment `since`.
+    /// The same table on the files of another entry, or with the types that its columns have there. Those files that it
+    /// did not have before came at the moment `since`.
     pub fn on_other_files(&self, entry: Arc<TableEntry>, since: u64) -> Handle {
         let same_rows = entry.clustered_file() == self.entry.clustered_file();
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
@@ -264,6 +266,12 @@ impl Handle {
         let largest = self.open(self.companions.store()).and_then(|table| largest_value(table, column));
         // A table that cannot be read takes no rows either.
         largest.map_or(1, |largest| following(largest.as_ref()))
+    }
+
+    /// Returns true if the files of an entry are these, and its columns as these are.
+    pub fn is_of(&self, entry: &TableEntry) -> bool {
+        let own = &self.entry;
+        own.files == entry.files && (Arc::ptr_eq(&own.def, &entry.def) || own.schema() == entry.schema())
     }
 
     pub fn files(&self) -> &[FileId] {

@@ -32,7 +32,7 @@ mod storage_error;
 mod temporary;
 
 pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
-pub use content::Content;
+pub use content::{Content, is_longer_varchar};
 pub use families::{Family, KeySide, Reference, leading_index};
 pub use fresh::data_and_index_bytes;
 use handle::Handle;

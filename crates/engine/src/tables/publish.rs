@@ -2,7 +2,10 @@
 //! or are deleted.
 
 use super::{AutoIncrement, Content, Tables, companions::Companions};
-use crate::{catalog::Snapshot, persist::ChangeError};
+use crate::{
+    catalog::{Snapshot, TableEntry},
+    persist::ChangeError,
+};
 use muster_storage::FileId;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
@@ -60,6 +63,19 @@ impl Tables {
             made.keep();
         }
         changed.map_err(SqlError::from)
+    }
+
+    /// Writes what is known of a table's rows, whose columns are about to get other types while the rows stay. What
+    /// cannot be written is found out anew later.
+    pub fn keep_content(&self, entry: &TableEntry) -> Result<()> {
+        let current = self.current();
+        let (content, table) = (current.content(entry.def.id)?, current.storage(entry.def.id, self.store())?);
+        let content = Content { changed_rows: table.changed_rows(), ..Content::clone(&content) };
+        let rows = UnpublishedRows { files: &entry.files, content: &content, auto_increment: None };
+        if let Err(e) = rows.write(&self.companions) {
+            tracing::debug!("statistics are not kept: {}", SqlError::from(e));
+        }
+        Ok(())
     }
 
     /// Begins another state of the same tables: plans that were made for the one before are made anew.

@@ -29,8 +29,8 @@ impl TableSet {
         TableSet::default().next(definitions, companions, 0)
     }
 
-    /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not
-    /// see `since` do not read files that come with the change.
+    /// The set after a change of definitions: a table whose files and columns stayed the same keeps its handle. Views
+    /// that do not see `since` do not read files that come with the change.
     pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions, since: u64) -> TableSet {
         // Those that are filled by now come at this moment.
         let unfinished = |of: &Snapshot| of.unfinished().map(|entry| entry.def.id).collect::<Vec<_>>();
@@ -40,7 +40,7 @@ impl TableSet {
         }
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {
-                Some(handle) if handle.files() == entry.files => handle.clone(),
+                Some(handle) if handle.is_of(entry) => handle.clone(),
                 Some(handle) => Arc::new(handle.on_other_files(entry.clone(), since)),
                 None => Arc::new(Handle::new(entry.clone(), companions, since)),
             };
