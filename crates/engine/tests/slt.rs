@@ -275,6 +275,7 @@ files! {
     show
     sql_mode_text
     sql_mode_values
+    stored_forms
     stored_groups
     stored_programs
     subqueries

@@ -439,6 +439,13 @@ impl ErrorCode {
         matches!(
             self,
             TruncatedWrongValue
+                | TruncatedWrongValueForField
+                | WrongValueForType
+                | DataTruncated
+                | DataTooLong
+                | BadNull
+                | NumericJsonValueOutOfRange
+                | InvalidJsonValueForCast
                 | DivisionByZero
                 | OutOfRange
                 | CutValueGroupConcat
