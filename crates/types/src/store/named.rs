@@ -110,9 +110,9 @@ pub fn bit_text(bytes: &[u8], width: u8) -> Result<u64, Unfit<u64>> {
 /// The bits of a number; of a negative integer or double all 64. A decimal is one without a sign.
 pub fn bit_number(value: &Value, width: u8) -> Result<u64, Unfit<u64>> {
     let number = match value {
+        Value::Decimal(d) if d.is_negative() => return Err(Unfit::new(StoreFault::OutOfRange, 0)),
         Value::Decimal(d) => match d.round().to_i128() {
-            Some(whole) if (0..=u64::MAX.into()).contains(&whole) => whole,
-            Some(whole) if whole < 0 => return Err(Unfit::new(StoreFault::OutOfRange, 0)),
+            Some(whole) if whole <= u64::MAX.into() => whole,
             _ => return Err(Unfit::new(StoreFault::OutOfRange, bits_max(width))),
         },
         other => truncated(other),
