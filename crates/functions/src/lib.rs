@@ -62,7 +62,7 @@ mod encoding;
 mod function;
 pub mod fuzz;
 mod information;
-pub mod json;
+mod json;
 pub mod locale;
 pub mod mysql;
 mod network;

@@ -1,6 +1,6 @@
 //! The databases whose queries are tried.
 
-use crate::{DataSet, NoSuchScale, Query, Workload, dbt3::Skew, forum};
+use crate::{DataSet, NoSuchScale, Query, Workload, dbt3::Skew};
 
 macro_rules! articles {
     ($($name:literal)*) => {
@@ -22,12 +22,10 @@ pub enum Subject {
     Articles,
     /// DBT-3's queries over part keys by Zipf's law and dates that depend on each other.
     Dbt3Skewed,
-    /// Queries over uneven data.
-    Forum,
 }
 
 impl Subject {
-    pub const ALL: [Subject; 5] = [Subject::Dbt3, Subject::Ssb, Subject::Articles, Subject::Dbt3Skewed, Subject::Forum];
+    pub const ALL: [Subject; 4] = [Subject::Dbt3, Subject::Ssb, Subject::Articles, Subject::Dbt3Skewed];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +33,6 @@ impl Subject {
             Subject::Ssb => "ssb",
             Subject::Articles => "articles",
             Subject::Dbt3Skewed => "dbt3-skewed",
-            Subject::Forum => "forum",
         }
     }
 
@@ -48,7 +45,6 @@ impl Subject {
             Subject::Dbt3 | Subject::Dbt3Skewed => Workload::Dbt3.queries(),
             Subject::Ssb => Workload::Ssb.queries(),
             Subject::Articles => ARTICLES,
-            Subject::Forum => forum::QUERIES,
         }
     }
 
@@ -57,7 +53,6 @@ impl Subject {
             Subject::Dbt3 | Subject::Articles => Workload::Dbt3.data_set(scale),
             Subject::Ssb => Workload::Ssb.data_set(scale),
             Subject::Dbt3Skewed => DataSet::dbt3_skewed(scale, Skew::ZIPF),
-            Subject::Forum => forum::data_set(scale),
         }
     }
 }

@@ -46,11 +46,7 @@ impl Data {
             Rel::Aggregate { input, group, aggregates } => {
                 self.aggregate(self.rel(input, outer), group, aggregates, outer)
             }
-            Rel::Window { .. }
-            | Rel::Rollup { .. }
-            | Rel::Recursive { .. }
-            | Rel::Working { .. }
-            | Rel::JsonTable { .. } => {
+            Rel::Window { .. } | Rel::Rollup { .. } | Rel::Recursive { .. } | Rel::Working { .. } => {
                 panic!("window functions are compared with MySQL's")
             }
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),
