@@ -43,12 +43,21 @@ def zero_date_between_tables(sql, ours, theirs, text):
                                counted(ours) == counted(theirs))
 
 
+def text_as_long_as_the_new_one(sql, ours, theirs, text):
+    """A text of the row that is there, taken for a number, where the new row has a text of as many bytes in its column."""
+    if not ours or not re.search(r"ON DUPLICATE KEY UPDATE (v|name|b) = \1 \+ 1$", sql):
+        return False
+    warns_alone = same_but(["warnings"], ours, theirs) and counted(ours) == list(theirs.warnings)
+    return ours.error == BAD_VALUE != theirs.error or warns_alone
+
+
 # Each class: the reason, and a test of the statement, of both answers and of what is shown of the difference.
 CLASSES = [
     ("texts taken for numbers in joins and subqueries", text_in_subquery),
     ("order in which IGNORE meets rows", order_of_rows),
     ("constants that are no dates", constant_that_is_no_date),
     ("warnings of zero dates between tables", zero_date_between_tables),
+    ("texts as numbers beside a new text of the same length", text_as_long_as_the_new_one),
 ]
 
 

@@ -11,6 +11,7 @@
 //!   expr_text                              expr_text.rs: expressions as text
 //!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
+//!   JsonTable                              json_table.rs: JSON_TABLE
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
 //!   Recursion                              recursion.rs: WITH RECURSIVE
@@ -29,6 +30,7 @@ pub mod expr;
 pub mod expr_text;
 pub mod function;
 pub mod hints;
+mod json_table;
 mod movable;
 pub mod plan;
 pub mod profile;
@@ -52,6 +54,7 @@ pub use expr::{
 };
 pub use function::{IntervalUnit, NumberReading, ScalarFunction, SessionFunction};
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
+pub use json_table::{JsonTable, JsonTableColumn, JsonTableContent, JsonTableFallback, JsonTableRows};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};
 pub use profile::Actual;

@@ -1,6 +1,8 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
-use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, Recursion, Rollup, SortKey, TableDef, Window};
+use crate::{
+    AggregateCall, AggregateFunction, ColId, Expr, JoinKind, JsonTable, Recursion, Rollup, SortKey, TableDef, Window,
+};
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -245,6 +247,13 @@ pub enum PlanOp {
         /// All rows of the input stay, with NULLs where the subquery has no row.
         keeps: bool,
     },
+    /// For each row of the input the rows that a document has.
+    JsonTable {
+        input: Box<Plan>,
+        table: Box<JsonTable>,
+        /// All rows of the input stay, with NULLs where the document has no row.
+        keeps: bool,
+    },
     /// Hands rows from the partitions of the input to those of the node.
     Exchange {
         input: Box<Plan>,
@@ -303,6 +312,7 @@ impl Plan {
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Lateral { input, .. }
+            | PlanOp::JsonTable { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
@@ -329,6 +339,7 @@ impl Plan {
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
             | PlanOp::Lateral { input, .. }
+            | PlanOp::JsonTable { input, .. }
             | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
@@ -366,6 +377,7 @@ impl Plan {
                 keys.iter().chain(residual).chain(entry_condition).chain(scanned).collect()
             }
             PlanOp::Lateral { rows, .. } => vec![rows],
+            PlanOp::JsonTable { table, .. } => vec![&table.document],
             PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }
@@ -411,6 +423,7 @@ impl Plan {
                 keys.iter_mut().chain(residual).chain(entry_condition).chain(scanned).collect()
             }
             PlanOp::Lateral { rows, .. } => vec![rows],
+            PlanOp::JsonTable { table, .. } => vec![&mut table.document],
             PlanOp::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
             PlanOp::HashAggregate { aggregates, .. }
             | PlanOp::PartialAggregate { aggregates, .. }

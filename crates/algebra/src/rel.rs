@@ -1,6 +1,6 @@
 //! The logical algebra: what a query means, with no word on how to get it.
 
-use crate::{AggregateCall, ColId, Expr, Recursion, Rollup, TableDef, Window};
+use crate::{AggregateCall, ColId, Expr, JsonTable, Recursion, Rollup, TableDef, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -127,6 +127,13 @@ pub enum Rel {
         /// All rows of the input stay, with NULLs where the subquery has no row.
         keeps: bool,
     },
+    /// For each row of the input the rows that a document has. The output is that of the input and the table's.
+    JsonTable {
+        input: Box<Rel>,
+        table: Box<JsonTable>,
+        /// All rows of the input stay, with NULLs where the document has no row.
+        keeps: bool,
+    },
     /// `columns[i]` takes the values of `inputs[k].1[i]`. UNION ALL; UNION is an Aggregate without aggregates on top.
     Union {
         inputs: Vec<(Rel, Vec<ColId>)>,
@@ -165,6 +172,7 @@ impl Rel {
                 all.extend(lateral_outputs(rows));
                 all
             }
+            Rel::JsonTable { input, table, .. } => input.output().into_iter().chain(table.outputs.clone()).collect(),
             Rel::Aggregate { group, aggregates, .. } => {
                 group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect()
             }
@@ -182,6 +190,7 @@ impl Rel {
             | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Lateral { input, .. }
+            | Rel::JsonTable { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
             Rel::Union { inputs, .. } => inputs.iter().map(|(r, _)| r).collect(),
@@ -199,6 +208,7 @@ impl Rel {
             | Rel::Recursive { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Lateral { input, .. }
+            | Rel::JsonTable { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
             Rel::Union { inputs, .. } => inputs.iter_mut().map(|(r, _)| r).collect(),
@@ -226,6 +236,7 @@ impl Rel {
             Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
+            Rel::JsonTable { table, .. } => vec![&table.document],
             Rel::Filter { predicates, .. } => predicates.iter().collect(),
             Rel::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter().collect(),
@@ -242,6 +253,7 @@ impl Rel {
             Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().collect(),
             Rel::Lateral { rows, .. } => vec![rows],
+            Rel::JsonTable { table, .. } => vec![&mut table.document],
             Rel::Filter { predicates, .. } => predicates.iter_mut().collect(),
             Rel::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
             Rel::Join { on, .. } => on.iter_mut().collect(),

@@ -1,7 +1,7 @@
 //! `muster lab`: experiments that show what access strategies do.
 
 use crate::{
-    affinity, files, functions, pages,
+    affinity, estimates, files, functions, pages,
     print::{print, print_line},
     progress::LoadBars,
     queries, regret,
@@ -70,6 +70,8 @@ pub struct Arguments {
 enum Command {
     /// The plans that the optimizer chooses against the best ones that hints can force
     Regret(regret::Arguments),
+    /// Rows and costs that the optimizer expects of each operator, beside what is found
+    Estimates(estimates::Arguments),
     /// TPC-C without think times, on a data directory or on any server with MySQL's protocol
     Tpcc(tpcc::Arguments),
     /// The 22 queries of DBT-3, on a data directory or on any server with MySQL's protocol
@@ -89,6 +91,7 @@ impl Arguments {
     pub fn pin(&self) -> anyhow::Result<()> {
         let threads = match &self.command {
             Some(Command::Regret(regret)) => regret.threads,
+            Some(Command::Estimates(estimates)) => estimates.threads,
             Some(Command::Tpcc(tpcc)) => return tpcc.pin(),
             Some(Command::Dbt3(queries) | Command::Ssb(queries)) => return queries.pin(),
             Some(Command::Pages(pages)) => return pages.pin(),
@@ -103,6 +106,7 @@ impl Arguments {
 pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command.take() {
         Some(Command::Regret(regret)) => return regret::run(regret).await,
+        Some(Command::Estimates(estimates)) => return estimates::run(estimates).await,
         Some(Command::Tpcc(tpcc)) => return tpcc::run(tpcc).await,
         Some(Command::Dbt3(queries)) => return queries::run(Workload::Dbt3, queries).await,
         Some(Command::Ssb(queries)) => return queries::run(Workload::Ssb, queries).await,

@@ -7,16 +7,19 @@
 //!   dump    databases as a file of statements   dump/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
+//!   calibrate the costs of this machine       calibrate.rs
 //!   lab     experiments                       lab.rs, regret.rs, tpcc.rs, settings.rs
 //! ```
 
 mod affinity;
 mod allocator;
+mod calibrate;
 mod database_arguments;
 mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
 mod dump;
+mod estimates;
 mod files;
 mod functions;
 mod generate;
@@ -69,6 +72,8 @@ enum Command {
     Load(load::Arguments),
     /// Write generated data (dbt3, ssb, sysbench) as .tbl files
     Generate(generate::Arguments),
+    /// Measure this machine, and have the optimizer reckon with what was measured
+    Calibrate(calibrate::Arguments),
     /// Run experiments: access strategies side by side, on this machine and on modelled devices
     Lab(Box<lab::Arguments>),
 }
@@ -102,6 +107,7 @@ fn main() -> std::process::ExitCode {
         Command::Explain(a) => shell::plan::run(&runtime, a),
         Command::Load(a) => runtime.block_on(load::run(a)),
         Command::Generate(a) => generate::run(a),
+        Command::Calibrate(a) => runtime.block_on(calibrate::run(a)),
         Command::Lab(a) => runtime.block_on(lab::run(*a)),
     };
     // A statement that was left behind must not keep the process.

@@ -463,6 +463,41 @@ macro_rules! reads {
     };
 }
 
+/// Which rows a subquery looks up is known only when it runs, so their table is locked as a whole. Who has rows of it
+/// is waited for as for a row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_is_locked_as_a_whole_is_waited_for_as_a_row_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path(), fixture::options()).unwrap();
+    let [mut writer, mut reader] = [(); 2].map(|()| fixture::session(&database, "root"));
+    let numbers = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, i FROM n";
+    for sql in ["CREATE DATABASE x", "USE x", "CREATE TABLE few (id INT PRIMARY KEY, v INT)"] {
+        rows(&mut writer, sql).await.unwrap();
+    }
+    for sql in [
+        "CREATE TABLE many (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO few VALUES (1, 2), (2, 6), (4, 4)",
+        &format!("INSERT INTO many {numbers}"),
+        "BEGIN",
+        "UPDATE many SET v = 7 WHERE id = 2",
+    ] {
+        rows(&mut writer, sql).await.unwrap();
+    }
+    for sql in
+        ["USE x", "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET innodb_lock_wait_timeout = 1", "BEGIN"]
+    {
+        rows(&mut reader, sql).await.unwrap();
+    }
+    let sql = "SELECT id, (SELECT COUNT(*) FROM many JOIN few f ON f.id = many.id WHERE many.id = few.v OR f.v = few.id) \
+               FROM few";
+    let plan = rows(&mut reader, &format!("EXPLAIN FORMAT=TREE {sql}")).await.unwrap();
+    assert!(plan[0][0].contains("lookup on many"), "{plan:?}");
+    let answer = tokio::time::timeout(LONG, rows(&mut reader, sql)).await.expect("it waits a second");
+    assert_eq!(answer.unwrap_err().code.number(), 1205);
+    rows(&mut writer, "COMMIT").await.unwrap();
+    assert_eq!(rows(&mut reader, sql).await.unwrap().len(), 3);
+}
+
 mod tests {
     reads! {
         points, points_for_long;

@@ -152,7 +152,6 @@ files! {
     access_paths
     accounts
     alter_columns
-    alter_instant
     alter_table
     alter_values
     as_mysql
@@ -230,7 +229,10 @@ files! {
     json_columns
     json_functions
     json_members
+    json_schema
+    json_table
     json_text
+    json_value
     last_insert_id
     lateral
     literals_and_notes
@@ -273,6 +275,7 @@ files! {
     show
     sql_mode_text
     sql_mode_values
+    stored_forms
     stored_groups
     stored_programs
     subqueries

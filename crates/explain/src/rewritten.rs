@@ -6,8 +6,8 @@ use crate::{
     query_block::shown_name,
 };
 use muster_algebra::{
-    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, ROLLED_UP, Rel, Rollup, SortKey, Subquery, SubqueryKind,
-    Window, expr_text::Printer, lateral_outputs,
+    AggregateCall, BlockId, ColId, Columns, Expr, JoinKind, JsonTable, ROLLED_UP, Rel, Rollup, SortKey, Subquery,
+    SubqueryKind, Window, expr_text::Printer, lateral_outputs,
 };
 use std::{cell::RefCell, collections::HashMap};
 
@@ -134,19 +134,40 @@ impl Writer<'_> {
                 select
             }
             Rel::Join { kind, left, right, on, .. } => self.join(*kind, left, right, on),
-            Rel::Lateral { input, rows, keeps } => {
-                let mut select = self.plain(input);
-                let word = if *keeps { "left join lateral" } else { "join lateral" };
-                let on = if *keeps { " on(true)" } else { "" };
-                select.from = format!("{} {word} {}{on}", select.from, self.expr(rows));
-                select.items.extend(lateral_outputs(rows));
-                select
-            }
+            Rel::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps),
+            Rel::JsonTable { input, table, keeps } => self.json_table(input, table, *keeps),
             Rel::Union { inputs, columns } => {
                 let texts: Vec<String> = inputs.iter().map(|(input, ids)| self.operand(input, ids)).collect();
                 Select { text: Some(texts.join(" union all ")), items: columns.clone(), ..Select::default() }
             }
         }
+    }
+
+    fn lateral(&self, input: &Rel, rows: &Expr, keeps: bool) -> Select {
+        let mut select = self.plain(input);
+        let word = if keeps { "left join lateral" } else { "join lateral" };
+        let on = if keeps { " on(true)" } else { "" };
+        select.from = format!("{} {word} {}{on}", select.from, self.expr(rows));
+        select.items.extend(lateral_outputs(rows));
+        select
+    }
+
+    fn json_table(&self, input: &Rel, table: &JsonTable, keeps: bool) -> Select {
+        let mut select = self.plain(input);
+        let function = format!(
+            "json_table({}, '{}' columns {}) {}",
+            self.expr(&table.document),
+            table.rows.path.replace('\'', "''"),
+            table.columns_text,
+            quote(&table.alias)
+        );
+        select.from = match (select.from.is_empty(), keeps) {
+            (true, _) => function,
+            (false, false) => format!("{} join {function}", select.from),
+            (false, true) => format!("{} left join {function} on(true)", select.from),
+        };
+        select.items.extend(&table.outputs);
+        select
     }
 
     /// A rollup is told with the aggregate above it.

@@ -118,6 +118,7 @@ impl<'a> Tree<'a> {
             | PlanOp::Recursive { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Lateral { input, .. }
+            | PlanOp::JsonTable { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
             PlanOp::EarlyStop { input, fallback, .. } => {
                 self.plan(input, depth);
@@ -246,7 +247,7 @@ impl<'a> Tree<'a> {
             PlanOp::Sort { keys, fetch, .. } => self.sort(keys, *fetch),
             PlanOp::Limit { offset, count, .. } => limit(*offset, *count),
             PlanOp::EarlyStop { budget, .. } => early_stop(budget),
-            PlanOp::Lateral { .. } | PlanOp::UnionAll { .. } => plain_name(op),
+            PlanOp::Lateral { .. } | PlanOp::JsonTable { .. } | PlanOp::UnionAll { .. } => plain_name(op),
             PlanOp::Working { .. } | PlanOp::Recursive { .. } => plain_name(op),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
@@ -426,6 +427,14 @@ fn plain_name(op: &PlanOp) -> String {
         PlanOp::Recursive { .. } => "Repeat until convergence",
         PlanOp::Lateral { keeps: false, .. } => "Nested loop inner join with a lateral derived table",
         PlanOp::Lateral { .. } => "Nested loop left join with a lateral derived table",
+        PlanOp::JsonTable { input, table, keeps } => {
+            let name = &table.alias;
+            return match (&input.op, keeps) {
+                (PlanOp::Values { .. }, _) => format!("Materialize table function {name}"),
+                (_, false) => format!("Nested loop inner join with table function {name}"),
+                (_, true) => format!("Nested loop left join with table function {name}"),
+            };
+        }
         _ => "Append",
     };
     name.into()
@@ -473,6 +482,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         }
         PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
         PlanOp::Lateral { rows, .. } => vec![rows],
+        PlanOp::JsonTable { table, .. } => vec![&table.document],
         PlanOp::HashAggregate { aggregates, .. }
         | PlanOp::PartialAggregate { aggregates, .. }
         | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),

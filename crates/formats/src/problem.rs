@@ -87,7 +87,11 @@ impl Problem {
         let says_value = matches!(
             self.kind,
             ProblemKind::Value(
-                StoreFault::Incorrect(_) | StoreFault::CutDecimal | StoreFault::NoSuchDate(_) | StoreFault::BeyondTimes
+                StoreFault::Incorrect(_)
+                    | StoreFault::CutDecimal
+                    | StoreFault::CutBeyond { is_exact: true }
+                    | StoreFault::NoSuchDate(_)
+                    | StoreFault::BeyondTimes
             )
         );
         if !self.value.is_empty() && !says_value {

@@ -152,6 +152,14 @@ impl Call<'_> {
     }
 }
 
+/// The signed integer of the 64 bits that an argument is, which [`crate::Takes::Bits`] has made one.
+pub fn signed_bits(args: &[Value], i: usize) -> i64 {
+    match args.get(i) {
+        Some(Value::UInt(n)) => *n as i64,
+        _ => int(args, i),
+    }
+}
+
 /// The integer that an argument is, which [`crate::Takes::Int`] has made one; 0 for one that is left out.
 pub fn int(args: &[Value], i: usize) -> i64 {
     match args.get(i) {

@@ -62,7 +62,7 @@ mod encoding;
 mod function;
 pub mod fuzz;
 mod information;
-mod json;
+pub mod json;
 pub mod locale;
 pub mod mysql;
 mod network;

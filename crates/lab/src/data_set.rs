@@ -3,9 +3,10 @@
 use crate::{
     NoSuchScale, Workload,
     batch::{batch_of_values, write_values},
-    dbt3, functions, pages, ssb, sysbench, tpcc,
+    dbt3, forum, functions, pages, ssb, sysbench, tpcc,
 };
 use arrow_array::RecordBatch;
+use muster_engine::types::Value;
 use std::{
     borrow::Cow,
     io::{self, Write},
@@ -47,6 +48,7 @@ pub(crate) enum RowSource {
     Sysbench(sysbench::Table),
     Tpcc(tpcc::Table, tpcc::Scale),
     Pages(pages::Table, f64),
+    Forum(forum::Table, f64),
     /// The arguments of functions, in so many rows.
     Operands(u64),
 }
@@ -99,6 +101,10 @@ impl DataTable {
                     let columns = table.columns();
                     table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
                 }
+                RowSource::Forum(table, scale) => {
+                    let columns = table.columns();
+                    table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
+                }
                 RowSource::Operands(count) => {
                     let columns = functions::columns();
                     functions::pieces(count, &mut |rows| send(batch_of_values(&columns, rows)));
@@ -126,24 +132,24 @@ impl DataTable {
                 pieces(table.rows, sysbench::BATCH_ROWS).try_for_each(|rows| table.write_tbl(rows, out))
             }
             RowSource::Tpcc(table, scale) => table.write_tbl(scale, out),
-            RowSource::Pages(table, scale) => {
-                let mut written = Ok(());
-                table.pieces(scale, &mut |rows| {
-                    written = write_values(rows, out);
-                    written.is_ok()
-                });
-                written
-            }
-            RowSource::Operands(count) => {
-                let mut written = Ok(());
-                functions::pieces(count, &mut |rows| {
-                    written = write_values(rows, out);
-                    written.is_ok()
-                });
-                written
-            }
+            RowSource::Pages(table, scale) => write_pieces(out, &|send| table.pieces(scale, send)),
+            RowSource::Forum(table, scale) => write_pieces(out, &|send| table.pieces(scale, send)),
+            RowSource::Operands(count) => write_pieces(out, &|send| functions::pieces(count, send)),
         }
     }
+}
+
+/// Takes rows; false ends the rows.
+type SendRows<'a> = &'a mut dyn FnMut(&[Vec<Value>]) -> bool;
+
+/// Writes rows that come piece by piece.
+fn write_pieces(out: &mut dyn Write, pieces: &dyn Fn(SendRows)) -> io::Result<()> {
+    let mut written = Ok(());
+    pieces(&mut |rows| {
+        written = write_values(rows, out);
+        written.is_ok()
+    });
+    written
 }
 
 /// The numbers below `end` in ranges of `size`, the last one shorter.

@@ -1,7 +1,9 @@
 //! All queries of both workloads against reference answers that another engine computed, row by row and in order.
-//! At scale 0.1 the plans that the queries get are compared, too, with the golden plans of the optimizer.
+//! At scale 0.1 the plans that the queries get are compared, too, with the golden plans of the optimizer, and the
+//! rows that the optimizer expects with those found.
 
 mod plans;
+mod q_errors;
 
 use muster_engine::{Database, DatabaseOptions, Durability, NoLocalFiles, Session, SessionOptions};
 use muster_lab::{
@@ -113,6 +115,7 @@ async fn check_workload(workload: Workload, scale: f64, answers: &str, variants:
     load(&mut session, &data, &Quiet).await.expect("the workload loads");
     if scale == 0.1 {
         plans::check(&mut session, workload, scale).await;
+        q_errors::check(&mut session, workload, scale).await;
     }
     let queries = workload.queries().iter().map(|q| (q.name, q.sql));
     for (name, sql) in queries.chain(variants.iter().copied()) {

@@ -85,6 +85,7 @@ fn renumber(rel: &mut Rel, number: &mut dyn FnMut(ColId) -> ColId, renamed: &mut
             }
             fresh(&mut rollup.level);
         }
+        Rel::JsonTable { table, .. } => table.outputs.iter_mut().for_each(fresh),
         Rel::Window { window, .. } => window.calls.iter_mut().for_each(|(id, _)| fresh(id)),
         Rel::Filter { .. } | Rel::Join { .. } | Rel::Sort { .. } | Rel::Limit { .. } | Rel::Lateral { .. } => {}
     }

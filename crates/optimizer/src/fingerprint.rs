@@ -171,6 +171,7 @@ fn add_rel(rel: &Rel, hasher: &mut WordHasher) {
         Rel::Limit { offset, count, .. } => (offset, count).hash(hasher),
         Rel::Union { columns, .. } => columns.hash(hasher),
         Rel::Lateral { keeps, .. } => keeps.hash(hasher),
+        Rel::JsonTable { table, keeps, .. } => (&table.outputs, keeps).hash(hasher),
         Rel::Filter { .. } | Rel::Sort { .. } => {}
     }
     rel.exprs().into_iter().for_each(|expr| add_expr(expr, hasher));

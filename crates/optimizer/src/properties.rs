@@ -57,7 +57,7 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
             keys
         }
         Rel::Values { rows, .. } if rows.len() <= 1 => vec![ColSet::new()],
-        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } => Vec::new(),
+        Rel::Values { .. } | Rel::Union { .. } | Rel::Lateral { .. } | Rel::JsonTable { .. } => Vec::new(),
         Rel::Recursive { .. } | Rel::Working { .. } | Rel::Rollup { .. } => Vec::new(),
     }
 }
@@ -140,7 +140,10 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
             known.extend(window.calls.iter().filter(|(_, call)| is_never_null(&call.function)).map(|(id, _)| *id));
             known
         }
-        Rel::Sort { input, .. } | Rel::Limit { input, .. } | Rel::Lateral { input, .. } => not_null_columns(input),
+        Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Lateral { input, .. }
+        | Rel::JsonTable { input, .. } => not_null_columns(input),
         Rel::Union { inputs, columns } => {
             let known: Vec<ColSet> = inputs.iter().map(|(r, _)| not_null_columns(r)).collect();
             let all = |i: usize| inputs.iter().zip(&known).all(|((_, ids), k)| k.contains(&ids[i]));

@@ -68,6 +68,7 @@ fn collect(rel: &Rel, mentioned: &mut ColSet, produced: &mut ColSet) {
             mentioned.extend(rollup.sources());
             produced.extend(rollup.columns());
         }
+        Rel::JsonTable { table, .. } => produced.extend(&table.outputs),
         Rel::Window { window, .. } => produced.extend(window.calls.iter().map(|(id, _)| id)),
         Rel::Union { inputs, columns } => {
             inputs.iter().for_each(|(_, ids)| mentioned.extend(ids));

@@ -1,12 +1,7 @@
 //! Tables as storage sees them: column types and key parts, no names.
 
-mod row_layouts;
-
-pub use row_layouts::{ColumnOrigin, FORMER_LAYOUTS_MAX, FormerRowLayout, RowLayouts};
-
 use muster_types::{KeyPart, SqlType};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Number of a file in the data directory; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,9 +28,6 @@ pub struct TableSchema {
     pub columns: Vec<ColumnSchema>,
     /// The clustered tree first.
     pub indexes: Vec<IndexSchema>,
-    /// The layouts that rows of the clustered tree may have.
-    #[serde(default)]
-    pub layouts: Arc<RowLayouts>,
 }
 
 /// The hidden row number as a column.

@@ -193,12 +193,6 @@ impl Table {
         }
     }
 
-    /// Frees pages of long values that no row leads to any more, as each change does that is made. To be asked before the
-    /// table is opened anew with other columns; nothing may be latched.
-    pub fn free_unlinked_pages(&self) {
-        self.trees.iter().for_each(|tree| tree.free_unlinked(self.counters()));
-    }
-
     /// The trees, in the schema's order of indexes.
     pub fn trees(&self) -> &[Arc<Tree>] {
         &self.trees

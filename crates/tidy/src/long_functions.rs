@@ -10,7 +10,6 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/explain/src/tree.rs", "operator", 87),
     ("crates/optimizer/src/join_order/enumerator.rs", "search", 82),
     ("crates/optimizer/src/plan/validate.rs", "check", 138),
-    ("crates/optimizer/src/rewrite/projection_merging.rs", "merge", 85),
     ("crates/optimizer/src/testing/interpreter.rs", "plan", 92),
     ("crates/server/src/connection.rs", "login", 86),
     ("crates/sql/src/bind/expr/aggregate.rs", "aggregate_call", 72),

@@ -60,6 +60,12 @@ pub fn round_datetime(datetime: i64, fsp: u8) -> i64 {
     moved_datetime(datetime, rounded - clock)
 }
 
+/// Returns true if a datetime, rounded to `fsp` digits, is behind the year 9999.
+pub fn rounds_beyond_last(datetime: i64, fsp: u8) -> bool {
+    datetime >= datetime_of(date_code(9999, 12, 31), 0)
+        && round_datetime(datetime, fsp) >= datetime_of(date_code(10_000, 0, 0), 0)
+}
+
 /// Returns true if rounding a datetime to `fsp` digits would move it on to the next second, though a part of its date
 /// is zero: there is no next second of such a date.
 pub fn rounds_beyond_zero_part(datetime: i64, fsp: u8) -> bool {

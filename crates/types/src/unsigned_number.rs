@@ -63,7 +63,7 @@ impl UnsignedNumber {
     /// Returns true if the value is less than any that the column stores.
     pub fn excludes(value: &Value) -> bool {
         match value {
-            Value::Int(i) => *i < 0,
+            Value::Int(i) | Value::Time(i) => *i < 0,
             Value::Decimal(d) => d.is_negative(),
             Value::Float(x) => *x < 0.0,
             Value::Double(x) => *x < 0.0,

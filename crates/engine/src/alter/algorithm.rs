@@ -5,7 +5,6 @@ use super::table::AlteredTable;
 use crate::catalog::TableEntry;
 use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterAlgorithm, AlterLock, AlterMethod};
-use muster_storage::FORMER_LAYOUTS_MAX;
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType, TextKind};
 
 /// An algorithm of MySQL's, from the cheapest on.
@@ -64,7 +63,7 @@ const NO_PRIMARY_KEY: &str = "Dropping a primary key is not allowed without also
 const UNCHECKED_KEYS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const NUMBERS_NEED_LOCK: &str = "Adding an auto-increment column requires a lock";
 
-/// The algorithm that MySQL would take. Errors 1845, 1846, 4092 and 1221 for a method that it would refuse.
+/// The algorithm that MySQL would take. Errors 1845, 1846 and 1221 for a method that it would refuse.
 /// `checks_keys`: `foreign_key_checks`.
 pub fn decide(
     entry: &TableEntry,
@@ -86,28 +85,11 @@ pub fn decide(
         return Err(refused("LOCK=NONE/SHARED", None, "LOCK=EXCLUSIVE"));
     }
     check(need, method)?;
-    if method.algorithm == AlterAlgorithm::Instant && entry.layouts.former.len() >= FORMER_LAYOUTS_MAX {
-        refuse_more_versions(&entry.def, altered)?;
-    }
     Ok(match method.algorithm {
         AlterAlgorithm::Copy => Algorithm::Copy,
         AlterAlgorithm::Inplace => need.algorithm.max(Algorithm::Inplace),
         _ => need.algorithm,
     })
-}
-
-/// Error 4092 for columns that come or go in a table whose rows have as many layouts as may be.
-fn refuse_more_versions(before: &TableDef, altered: &AlteredTable) -> Result<()> {
-    let kept = altered.sources.iter().flatten().count();
-    if kept == before.columns.len() && kept == altered.sources.len() {
-        return Ok(());
-    }
-    let message = format!(
-        "Maximum row versions reached for table {}/{}. No more columns can be added or dropped instantly. Please use \
-         COPY/INPLACE.",
-        before.database, before.name
-    );
-    Err(SqlError::new(ErrorCode::MaxRowVersions, message))
 }
 
 /// The algorithm for a temporary table, which MySQL always copies, without regard to locks. Error 1845.

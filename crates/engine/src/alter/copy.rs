@@ -40,6 +40,7 @@ pub fn copy<'a>(context: &'a Arc<StatementContext>, entry: &TableEntry, altered:
     let current = tables.current();
     let source = current.storage(entry.def.id, tables.store())?;
     let next = current.auto_increment(entry.def.id)?.next();
+    let before = current.statistics(entry.def.id)?;
     drop(current);
     let schema = schema_of(&altered.def);
     // The loader takes a table whose rows it keeps: one without any.
@@ -53,6 +54,7 @@ pub fn copy<'a>(context: &'a Arc<StatementContext>, entry: &TableEntry, altered:
     drop(empty_files);
     let made = tables.new_files(loaded.files.clone());
     let content = Content { statistics: loaded.statistics.clone(), changed_rows: 0, loaded: None };
+    let content = content.with_histograms_of(&before, &altered.sources);
     let number = altered.def.columns.iter().position(|column| column.auto_increment);
     let least = number.map_or(1, |column| least_auto_increment(&content.statistics, column));
     let asked = altered.auto_increment.unwrap_or(if number == entry.auto_increment_column() { next } else { 1 });
@@ -379,18 +381,6 @@ fn truncated(column: &ColumnDef, error: SqlError, row: u64) -> SqlError {
         }
         _ => error,
     }
-}
-
-/// The value that all rows that are there get for a new column; `None` if they get different ones. Errors: those of a
-/// default that is not one.
-pub fn constant_of_new(context: &StatementContext, column: &ColumnDef) -> Result<Option<Value>> {
-    if column.generated.is_some() {
-        return Ok(None);
-    }
-    Ok(match of_new(&Conversion::new(context, false), column)? {
-        ValueSource::Constant(value) => Some(value),
-        _ => None,
-    })
 }
 
 /// What rows that are there get for a new column.

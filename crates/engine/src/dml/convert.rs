@@ -10,7 +10,7 @@ use muster_types::{
         StoreFault, StoredType, Unfit, implicit_default, store,
         text::{incorrect_part, printable},
     },
-    temporal::{DateModes, Moment},
+    temporal::{DateModes, MICROS_PER_SECOND, Moment, datetime_of, datetime_parts, moved_datetime},
     time_zone::TimeZone,
 };
 use std::borrow::Cow;
@@ -49,6 +49,20 @@ fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone, date_modes: DateMode
     match ty {
         SqlType::Date => store(&cut, StoredType { ty, digits: None, zone, date_modes }).ok(),
         _ => Some(cut),
+    }
+}
+
+/// A date or time for a column of whole numbers or of days without its fraction of a second.
+fn whole_seconds(value: Cow<'_, Value>, ty: SqlType) -> Cow<'_, Value> {
+    if !ty.stored_type().is_integer() && ty != SqlType::Date {
+        return value;
+    }
+    match *value {
+        Value::DateTime(micros) => {
+            Cow::Owned(Value::DateTime(micros.div_euclid(MICROS_PER_SECOND) * MICROS_PER_SECOND))
+        }
+        Value::Time(micros) => Cow::Owned(Value::Time(micros / MICROS_PER_SECOND * MICROS_PER_SECOND)),
+        _ => value,
     }
 }
 
@@ -102,20 +116,33 @@ impl<'a> Conversion<'a> {
             return if column.nullable { Ok(Value::Null) } else { self.null(column) };
         }
         let (zone, date_modes) = (self.context.clock.time_zone, self.context.date_modes());
-        let cut = match self.context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
-            true => fraction_cut(value, column.ty, zone, date_modes),
-            false => None,
-        };
-        if let Some(cut) = cut {
-            return Ok(cut);
+        let mut taken = self.of_today(value, column.ty);
+        if self.context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
+            taken = whole_seconds(taken, column.ty);
+            if let Some(cut) = fraction_cut(&taken, column.ty, zone, date_modes) {
+                self.note_lost_parts(column, &taken, &cut, row);
+                return Ok(cut);
+            }
         }
-        match store(value, StoredType { ty: column.ty, digits: column.digits, zone, date_modes }) {
+        match store(&taken, StoredType { ty: column.ty, digits: column.digits, zone, date_modes }) {
             Ok(stored) => {
                 self.note_lost_parts(column, value, &stored, row);
                 Ok(stored)
             }
             Err(unfit) => self.unfit(column, value, unfit, row),
         }
+    }
+
+    /// A time for a column of dates is one of the statement's day.
+    fn of_today<'v>(&self, value: &'v Value, ty: SqlType) -> Cow<'v, Value> {
+        let is_dated =
+            matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Year);
+        let Value::Time(time) = value else { return Cow::Borrowed(value) };
+        if !is_dated {
+            return Cow::Borrowed(value);
+        }
+        let (today, _) = datetime_parts(self.context.clock.now_datetime());
+        Cow::Owned(Value::DateTime(moved_datetime(datetime_of(today, 0), *time)))
     }
 
     /// NULL for a column that cannot be NULL: error 1048, or with a warning of that number the implicit default.
@@ -222,10 +249,26 @@ impl<'a> Conversion<'a> {
         match instead.filter(|_| !self.is_strict()) {
             None => Err(SqlError::new(unfit.fault.code(), message)),
             Some(instead) => {
-                // As a warning, a text that is too long is one that was cut.
-                let is_cut = unfit.fault == StoreFault::TooLong && !matches!(column.ty, SqlType::Bit { .. });
-                let fault = if is_cut { StoreFault::Truncated } else { unfit.fault.as_warning() };
+                let fault = match (unfit.fault, column.ty) {
+                    // The one fault whose number depends on the mode, whatever IGNORE says.
+                    (StoreFault::TooLong, SqlType::Bit { .. }) if self.context.is_strict() => StoreFault::TooLong,
+                    (StoreFault::TooLong, SqlType::Bit { .. }) => StoreFault::OutOfRange,
+                    // As a warning, a text that is too long is one that was cut.
+                    (StoreFault::TooLong, _) => StoreFault::Truncated,
+                    (fault, _) => fault.as_warning(),
+                };
                 let message = fault.message(&column.name, &shown, row);
+                let truncated = || StoreFault::Truncated.message(name, &shown, row);
+                match unfit.fault {
+                    StoreFault::BehindLast => {
+                        self.context.warn(unfit.fault.code(), unfit.fault.message(name, &shown, row))
+                    }
+                    StoreFault::CutBeyond { is_exact: true } => {
+                        self.context.note(ErrorCode::DataTruncated, truncated())
+                    }
+                    StoreFault::CutBeyond { .. } => self.context.warn(ErrorCode::DataTruncated, truncated()),
+                    _ => {}
+                }
                 match unfit.fault {
                     StoreFault::CutDecimal => {
                         self.context.note(fault.code(), message);

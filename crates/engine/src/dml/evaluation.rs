@@ -41,7 +41,7 @@ impl<'a> Evaluation<'a> {
         let looks_at_none = finds_rows && looks_at_no_row(context, surroundings, tables)?;
         let is_of_constant = |warning: &&SqlError| warning.code == ErrorCode::TruncatedWrongValue;
         for warning in surroundings.warnings.iter().filter(|warning| !looks_at_none || !is_of_constant(warning)) {
-            if conversion.is_strict() && warning.code == ErrorCode::TruncatedWrongValue {
+            if conversion.is_strict() && warning.code.is_refused_by_strict_modes() {
                 return Err(warning.clone());
             }
             context.warn(warning.code, warning.message.clone());
@@ -93,7 +93,7 @@ impl<'a> Evaluation<'a> {
         }
         let ignored = &self.conversion.context.diagnostics.warnings;
         for warning in warnings.into_iter().filter(|warning| !ignored.ignores(warning.code)) {
-            let fails = self.conversion.is_strict() && warning.code != ErrorCode::AllowedPacketOverflowed;
+            let fails = self.conversion.is_strict() && warning.code.is_refused_by_strict_modes();
             if fails {
                 return Err(SqlError::new(warning.code, warning.message));
             }

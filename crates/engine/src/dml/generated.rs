@@ -64,8 +64,10 @@ impl<'a> Generated<'a> {
         }
     }
 
-    /// The next number, and as the column's value: the largest that the column holds when there is no other.
+    /// The next number, and as the column's value: the largest that the column holds when there is no other for the
+    /// first row, and error 1467 for a later one.
     pub fn next(&mut self, ty: SqlType) -> Result<(u64, Value)> {
+        let is_first = self.next == 0;
         let number = match self.set.take() {
             Some(number) => {
                 keep_above(self.target, &Value::UInt(number))?;
@@ -76,7 +78,11 @@ impl<'a> Generated<'a> {
         };
         let (value, number) = match ty.stored_type() {
             SqlType::Int { width, unsigned } => {
-                let number = (number as i128).min(int_range(width, unsigned).1) as u64;
+                let largest = int_range(width, unsigned).1;
+                if number as i128 > largest && !is_first {
+                    return Err(no_number());
+                }
+                let number = (number as i128).min(largest) as u64;
                 (if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }, number)
             }
             SqlType::Float => (Value::Float(number as f32), number),
@@ -105,8 +111,7 @@ impl<'a> Generated<'a> {
         let number = self.next;
         // The largest number of all says that there is no other (MySQL: `handler::update_auto_increment`).
         if number == u64::MAX {
-            let message = "Failed to read auto-increment value from storage engine";
-            return Err(SqlError::new(ErrorCode::AutoincReadFailed, message));
+            return Err(no_number());
         }
         self.next = number.saturating_add(self.steps.increment.max(1));
         Ok(number)
@@ -170,6 +175,12 @@ impl<'a> Generated<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Error 1467: there is no number for the row.
+fn no_number() -> SqlError {
+    let message = "Failed to read auto-increment value from storage engine";
+    SqlError::new(ErrorCode::AutoincReadFailed, message)
 }
 
 /// Lets the table give only numbers above a value that a row has.

@@ -92,6 +92,7 @@ pub fn load_into<R>(
     let entry = target(context, &current, name)?;
     let table = current.storage(entry.def.id, tables.store())?;
     let next = current.auto_increment(entry.def.id)?.next();
+    let before = current.statistics(entry.def.id)?;
     drop(current);
     let options = context.database.load_options(duplicates, progress.clone());
     let (filled, loaded) = threads::while_watching_kill(&context.cancel, &progress, || {
@@ -104,12 +105,13 @@ pub fn load_into<R>(
     // Those who are waited for now may wait for admission themselves.
     drop(admitted);
     let content = Content { statistics: loaded.statistics.clone(), changed_rows: 0, loaded: Some(now_utc_micros()) };
+    let columns: Vec<Option<usize>> = (0..entry.def.columns.len()).map(Some).collect();
+    let content = content.with_histograms_of(&before, &columns);
     let auto_increment = match entry.auto_increment_column() {
         Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
         None => Some(next),
     };
-    let rows =
-        UnpublishedRows { files: &loaded.files, column_ids: &entry.layouts.ids, content: &content, auto_increment };
+    let rows = UnpublishedRows { files: &loaded.files, content: &content, auto_increment };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
     tables.publish_of(entry.def.id, Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;

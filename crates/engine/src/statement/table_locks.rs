@@ -29,7 +29,17 @@ impl StatementContext {
         wait: impl FnOnce(&Patience<'_>) -> Result<R>,
     ) -> Result<R> {
         let seconds = self.session.variables.unsigned("lock_wait_timeout");
-        let until = Instant::now().checked_add(Duration::from_secs(seconds));
+        self.with_patience_for(Duration::from_secs(seconds), waiting, wait)
+    }
+
+    /// The same, for so long.
+    pub fn with_patience_for<R>(
+        &self,
+        timeout: Duration,
+        waiting: &'static str,
+        wait: impl FnOnce(&Patience<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let until = Instant::now().checked_add(timeout);
         let waits = || self.process.set_state(waiting);
         let state = self.process.state();
         let deadline = self.clock.deadline.get().copied();

@@ -29,8 +29,8 @@ impl TableSet {
         TableSet::default().next(definitions, companions, 0)
     }
 
-    /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not
-    /// see `since` do not read files that come with the change.
+    /// The set after a change of definitions: a table whose files and columns stayed the same keeps its handle. Views
+    /// that do not see `since` do not read files that come with the change.
     pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions, since: u64) -> TableSet {
         // Those that are filled by now come at this moment.
         let unfinished = |of: &Snapshot| of.unfinished().map(|entry| entry.def.id).collect::<Vec<_>>();

@@ -13,6 +13,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio::task::JoinSet;
 
 const WRITERS: usize = 3;
 const STATEMENTS_OF_ROUND: usize = 6;
@@ -188,13 +189,19 @@ async fn random_statements_beside_writers() {
 #[ignore = "takes minutes"]
 async fn very_many_random_statements_beside_writers() {
     const ROUNDS: usize = 20;
+    // Writers wait for each other most of the time.
+    const AT_ONCE: usize = 12;
     let (began, mut statements) = (Instant::now(), 0);
-    for seed in 200..620 {
-        if began.elapsed() > LONGEST {
-            break;
+    let mut seeds = 200..620;
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < AT_ONCE && began.elapsed() < LONGEST {
+            let Some(seed) = seeds.next() else { break };
+            let level = ["REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED", "SERIALIZABLE"][seed as usize % 4];
+            running.spawn(beside_writers(seed, ROUNDS, level, true));
         }
-        let level = ["REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED", "SERIALIZABLE"][seed as usize % 4];
-        beside_writers(seed, ROUNDS, level, true).await;
+        let Some(ended) = running.join_next().await else { break };
+        ended.unwrap();
         statements += ROUNDS * STATEMENTS_OF_ROUND;
     }
     println!("{statements} statements in {:?}", began.elapsed());

@@ -207,6 +207,7 @@ impl Lowerer<'_> {
             PlanOp::Rollup { input, rollup } => self.rollup(input, rollup)?,
             PlanOp::Window { input, window } => self.window(input, window)?,
             PlanOp::Lateral { input, rows, keeps } => self.lateral(input, rows, *keeps)?,
+            PlanOp::JsonTable { input, table, keeps } => self.json_table(input, table, *keeps)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::EarlyStop { input, fallback, budget } => self.early_stop(input, fallback, *budget)?,
@@ -224,6 +225,7 @@ impl Lowerer<'_> {
             | PlanOp::LookupJoin { .. }
             | PlanOp::NestedLoopJoin { .. }
             | PlanOp::Lateral { .. }
+            | PlanOp::JsonTable { .. }
             | PlanOp::MergeJoin { .. } => Node { exec: Arc::new(CooperativeExec::new(node.exec)), ..node },
             _ => node,
         };

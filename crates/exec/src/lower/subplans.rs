@@ -6,11 +6,12 @@ use crate::{
     expr::Physical,
     ops::{
         apply::{Applied, ApplyExec, Benchmark, Param, SessionColumn, SubplanColumn},
+        json_table::{ExpandedTable, JsonTableExec},
         lateral::LateralExec,
     },
 };
 use arrow_schema::Schema;
-use muster_algebra::{ColId, Expr, Plan, ScalarFunction, Subplan, SubqueryKind};
+use muster_algebra::{ColId, Expr, JsonTable, Plan, ScalarFunction, Subplan, SubqueryKind};
 use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -59,6 +60,21 @@ impl Lowerer<'_> {
         let exec = LateralExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), column, keeps);
         let columns = node.scope.columns.iter().copied().chain(added).collect();
         Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
+    }
+
+    /// JSON_TABLE: the rows of the input with those that a document has for each.
+    pub(super) fn json_table(&mut self, input: &Plan, table: &JsonTable, keeps: bool) -> Result<Node> {
+        let node = self.node(input)?;
+        let (mut node, mut document) = self.with_subplans(node, vec![table.document.clone()])?;
+        let document = self.compiler(&node.scope).compile(&document.remove(0))?;
+        let types = table.outputs.iter().map(|id| self.columns.ty(*id)).collect();
+        let expanded = ExpandedTable::new(table, types, document)?;
+        let mut fields: Vec<_> = node.scope.schema.fields().iter().cloned().collect();
+        fields.extend(table.outputs.iter().map(|id| self.field(*id, true)));
+        let exec = JsonTableExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), expanded, keeps);
+        let columns = node.scope.columns.iter().copied().chain(table.outputs.iter().copied()).collect();
+        node.exec = Arc::new(exec);
+        Ok(Node::new(node.exec, columns, node.scope.traits))
     }
 
     /// A subplan over the rows of a node, ready to run.

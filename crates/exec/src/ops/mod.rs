@@ -8,6 +8,7 @@ pub mod early_stop;
 pub mod exchange;
 pub mod group;
 pub mod hash_join;
+pub mod json_table;
 pub mod lateral;
 pub mod long_text;
 pub mod lookup_join;
@@ -58,6 +59,7 @@ debug_as_displayed!(
     group::GroupExec,
     hash_join::GraceJoinExec,
     hash_join::InputExec,
+    json_table::JsonTableExec,
     lateral::LateralExec,
     lookup_join::LookupJoinExec,
     measure::MeasureExec,

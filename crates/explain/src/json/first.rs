@@ -274,6 +274,10 @@ impl Printer<'_> {
                 Extra::SharedRows(id) => out.add("shared_rows", id as f64),
                 // The key says it, a condition, the members of the query block.
                 Extra::Rematerialize(name) => out.add("rematerialize", name),
+                Extra::TableFunction(name) => {
+                    out.add("table_function", name);
+                    out.add("using_temporary_table", true);
+                }
                 Extra::MergedIndexes(..) | Extra::Where | Extra::Temporary | Extra::Filesort => {}
             }
         }

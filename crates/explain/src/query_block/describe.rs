@@ -10,7 +10,9 @@ use super::{
     table::{LookupKeys, names_in_order},
 };
 use crate::subplans::subplans;
-use muster_algebra::{AggregateCall, BlockId, BlockPlace, ColId, Expr, Plan, PlanOp, Scan, SortKey, Subplan};
+use muster_algebra::{
+    AggregateCall, BlockId, BlockPlace, ColId, Expr, JsonTable, Plan, PlanOp, Scan, SortKey, Subplan,
+};
 use std::collections::HashMap;
 
 /// The blocks of a plan.
@@ -177,6 +179,7 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             | PlanOp::NestedLoopJoin { .. }
             | PlanOp::LookupJoin { .. } => self.join(plan),
             PlanOp::Lateral { input, rows, .. } => self.lateral(input, rows),
+            PlanOp::JsonTable { input, table, .. } => self.json_table(plan, input, table),
             PlanOp::UnionAll { inputs, .. } => {
                 self.own_or_derived(plan, |walk| inputs.iter().for_each(|input| walk.part(input, true)));
             }
@@ -222,6 +225,20 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             line.extras.push(Extra::Rematerialize(name));
         }
         self.derived_for(&subplan.plan, child, true);
+    }
+
+    /// A line for the rows of a document, behind those of the tables that it comes from.
+    fn json_table(&mut self, plan: &'a Plan, input: &'a Plan, table: &JsonTable) {
+        if !matches!(input.op, PlanOp::Values { .. }) {
+            self.part(input, true);
+        }
+        let mut line = TableLine::computed(table.alias.clone(), plan);
+        line.computed_columns = table.rows.all_columns().into_iter().map(|column| column.name.clone()).collect();
+        line.examined = plan.estimate.rows / input.estimate.rows.max(1.0);
+        line.joined_before = input.estimate.rows.max(1.0);
+        line.cost_before_ms = input.estimate.cost_ms;
+        line.extras.push(Extra::TableFunction("json_table"));
+        self.block.tables.push(line);
     }
 
     /// A line for rows that a block below computes.

@@ -30,6 +30,8 @@ pub enum Extra {
     SharedRows(usize),
     /// The lateral derived table that is computed again for each row.
     Rematerialize(String),
+    /// The function that makes the rows.
+    TableFunction(&'static str),
 }
 
 impl Extra {
@@ -58,6 +60,7 @@ impl Extra {
             Extra::LateFetch => "Using late row fetch".into(),
             Extra::SharedRows(id) => format!("Using shared rows #{id}"),
             Extra::Rematerialize(name) => format!("Rematerialize ({name})"),
+            Extra::TableFunction(name) => format!("Table function: {name}; Using temporary"),
         }
     }
 
@@ -82,6 +85,7 @@ impl Extra {
             Extra::LateFetch => 15,
             Extra::SharedRows(_) => 16,
             Extra::Rematerialize(_) => 17,
+            Extra::TableFunction(_) => 3,
         }
     }
 }

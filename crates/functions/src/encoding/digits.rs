@@ -108,11 +108,8 @@ pub fn from_base64(_: &mut Call, args: &[Value]) -> Result<Value> {
 pub fn char(_: &mut Call, args: &[Value]) -> Result<Value> {
     let mut bytes = Vec::with_capacity(args.len());
     for arg in args.iter().filter(|arg| !arg.is_null()) {
-        let number = match arg {
-            Value::UInt(n) => *n as u32,
-            // A number larger than an integer is the largest, whose lower half has all its bits.
-            other => crate::call::int(std::slice::from_ref(other), 0) as u32,
-        };
+        // A double larger than an integer is the largest, whose lower half has all its bits.
+        let number = crate::call::signed_bits(std::slice::from_ref(arg), 0) as u32;
         let all = number.to_be_bytes();
         let leading = (number.leading_zeros() as usize / 8).min(3);
         bytes.extend_from_slice(&all[leading..]);

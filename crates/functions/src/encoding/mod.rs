@@ -12,7 +12,7 @@ mod digits;
 
 use crate::{
     ArgumentType, Function, ResultType,
-    Takes::{Bytes, Int, Text, Whole},
+    Takes::{Bits, Bytes, Int, Text, Whole},
     Typing, result,
 };
 
@@ -21,7 +21,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("UNHEX", &[Bytes], half, digits::unhex),
     Function::new("TO_BASE64", &[Bytes], base64_digits, digits::to_base64).null_of_null(),
     Function::new("FROM_BASE64", &[Text], three_quarters, digits::from_base64),
-    Function::new("CHAR", &[Int], four_bytes_each, digits::char).repeated().takes_null().never_null(),
+    Function::new("CHAR", &[Bits], four_bytes_each, digits::char).repeated().takes_null().never_null(),
     Function::new("MD5", &[Bytes], |_| ResultType::ConnectionText(32), digest::md5).null_of_null(),
     Function::new("SHA1", &[Bytes], |_| ResultType::ConnectionText(40), digest::sha1).also(&["SHA"]).null_of_null(),
     Function::new("SHA2", &[Bytes, Int], sha2_digits, digest::sha2).takes_null(),

@@ -5,7 +5,10 @@
 //!   argument.rs  arguments as documents, paths and members, with their errors
 //!   build.rs     JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, JSON_UNQUOTE, JSON_PRETTY
 //!   read.rs      JSON_EXTRACT, JSON_KEYS, JSON_LENGTH, JSON_DEPTH, JSON_TYPE, JSON_VALID, JSON_STORAGE_..
+//!   column.rs    values in columns of JSON_TABLE
 //!   contains.rs  JSON_CONTAINS, JSON_CONTAINS_PATH, JSON_OVERLAPS, MEMBER OF
+//!   scalar.rs    JSON_VALUE
+//!   schema.rs    JSON_SCHEMA_VALID, JSON_SCHEMA_VALIDATION_REPORT
 //!   search.rs    JSON_SEARCH
 //!   change.rs    JSON_SET, JSON_INSERT, JSON_REPLACE, JSON_REMOVE, JSON_ARRAY_APPEND, JSON_ARRAY_INSERT
 //!   merge.rs     JSON_MERGE_PRESERVE, JSON_MERGE_PATCH
@@ -14,13 +17,16 @@
 mod argument;
 mod build;
 mod change;
+pub mod column;
 mod contains;
 mod merge;
 mod read;
+pub mod scalar;
+mod schema;
 mod search;
 
 use crate::{
-    Function, ResultType,
+    Function, ResultType, SessionValue,
     Takes::{AsIs, JsonScalar, Text},
     Typing, result,
 };
@@ -50,6 +56,12 @@ pub const FUNCTIONS: &[Function] = &[
         .takes_null(),
     Function::new("JSON_OVERLAPS", &[AsIs, AsIs], result::truth, contains::overlaps),
     Function::new("MEMBER OF", &[JsonScalar, AsIs], result::truth, contains::member_of),
+    // The binder makes its arguments, of which the third one has the type of the result.
+    Function::new("JSON_VALUE", &[AsIs, Text, AsIs, AsIs, AsIs, AsIs], value_type, scalar::value)
+        .takes_null()
+        .asks(&[SessionValue::DateModes]),
+    Function::new("JSON_SCHEMA_VALID", &[AsIs, AsIs], result::truth, schema::valid),
+    Function::new("JSON_SCHEMA_VALIDATION_REPORT", &[AsIs, AsIs], document, schema::report),
     Function::new("JSON_SEARCH", &[AsIs, Text, Text, Text, Text], document, search::search)
         .optional(2)
         .repeated()
@@ -82,6 +94,10 @@ const TYPE_NAME: u32 = 17;
 
 fn document(_: &Typing) -> ResultType {
     ResultType::Of(SqlType::Json)
+}
+
+fn value_type(typing: &Typing) -> ResultType {
+    ResultType::Of(typing.args.get(2).map_or(SqlType::Json, |arg| arg.ty))
 }
 
 fn varchar(length: u32) -> SqlType {

@@ -32,7 +32,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("FORMAT", &[Takes::Number, Takes::Int, Takes::AsIs], format::returns, format::format)
         .optional(1)
         .takes_null(),
-    Function::new("RAND", &[Takes::Int], result::double, random::rand)
+    Function::new("RAND", &[Takes::Bits], result::double, random::rand)
         .optional(1)
         .with_state()
         .takes_null()

@@ -2,7 +2,7 @@
 
 use crate::{
     Call,
-    call::{CallState, int},
+    call::{CallState, signed_bits},
 };
 use muster_types::{Result, Value};
 use std::{
@@ -49,7 +49,7 @@ impl Generator {
 
 /// `RAND()`, `RAND(seed)`. A seed that is a literal is that of the first row; any other is that of each row.
 pub fn rand(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let seed = (!args.is_empty()).then(|| int(args, 0));
+    let seed = (!args.is_empty()).then(|| signed_bits(args, 0));
     Ok(Value::Double(match seed {
         Some(seed) if !call.is_constant => Generator::of_seed(seed).next(),
         Some(seed) => next(call.state, || Generator::of_seed(seed)),

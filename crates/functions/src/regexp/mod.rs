@@ -43,6 +43,11 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("REGEXP_REPLACE", &[Text, Text, Text, Int, Int, Text], longest, replace).optional(3).of_one_charset(),
 ];
 
+/// Returns true if a pattern in ICU's syntax is found in a text, where case counts; `None` for what is no pattern.
+pub(crate) fn finds(pattern: &str, text: &str) -> Option<bool> {
+    Pattern::of(pattern, Modes::default()).ok().map(|pattern| pattern.is_match(text))
+}
+
 fn of_subject(typing: &Typing) -> ResultType {
     ResultType::Text(typing.characters(0))
 }

@@ -133,7 +133,15 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
-    let has_clock = |value: &Value| cast::moment(value, call.date_modes()).is_some_and(|of| of.has_clock);
+    // The number 0 is a datetime, a decimal of that value a date.
+    let is_zero = |value: &Value| match value {
+        Value::Int(0) | Value::UInt(0) | Value::Bool(false) => true,
+        Value::Double(x) => *x == 0.0,
+        Value::Float(x) => *x == 0.0,
+        _ => false,
+    };
+    let has_clock =
+        |value: &Value| is_zero(value) || cast::moment(value, call.date_modes()).is_some_and(|of| of.has_clock);
     let are_alike = match dated {
         true => has_clock(first) == has_clock(second),
         false => matches!(a, TimeOrMoment::Time(_)) == matches!(b, TimeOrMoment::Time(_)),

@@ -27,7 +27,7 @@ pub mod week;
 use crate::{
     Function,
     SessionValue::{DateModes, TimeZone, Variable},
-    Takes::{AsIs, Clock, Exact, Int, Keyword, Moment, Temporal, Text},
+    Takes::{AsIs, Bits, Clock, Exact, Int, Keyword, Moment, Temporal, Text},
     result,
 };
 
@@ -83,8 +83,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("TO_DAYS", &[Moment], result::bigint, count::to_days).asks(&[DateModes]),
     Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds).asks(&[DateModes]),
     Function::new("TIME_TO_SEC", &[Temporal], result::bigint, count::time_to_sec).asks(&[DateModes]),
-    Function::new("PERIOD_ADD", &[Int, Int], result::bigint, period::period_add).null_of_null(),
-    Function::new("PERIOD_DIFF", &[Int, Int], result::bigint, period::period_diff).null_of_null(),
+    Function::new("PERIOD_ADD", &[Bits, Bits], result::bigint, period::period_add).null_of_null(),
+    Function::new("PERIOD_DIFF", &[Bits, Bits], result::bigint, period::period_diff).null_of_null(),
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)
         .null_of_null()
         .asks(&[DateModes, TimeZone]),

@@ -1,14 +1,13 @@
 //! Months written as numbers: YYMM and YYYYMM.
 
 use super::read::full_year;
-use crate::{Call, call::int};
+use crate::{Call, call::signed_bits};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 
 /// Months since the year 0. Error 1210 for what is no month.
 fn months(call: &Call, period: i64) -> Result<u64> {
     let (year, month) = (period / 100, period % 100);
-    // An unsigned number that is none of BIGINT is the largest of these here, a negative one in MySQL.
-    if period <= 0 || period == i64::MAX || !(1..=12).contains(&month) {
+    if period <= 0 || !(1..=12).contains(&month) {
         let message = format!("Incorrect arguments to {}", call.name);
         return Err(SqlError::new(ErrorCode::WrongArguments, message));
     }
@@ -17,7 +16,7 @@ fn months(call: &Call, period: i64) -> Result<u64> {
 
 /// `PERIOD_ADD(period, months)`. As in MySQL a period before the year 0 wraps around.
 pub fn period_add(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let months = months(call, int(args, 0))?.wrapping_add_signed(int(args, 1));
+    let months = months(call, signed_bits(args, 0))?.wrapping_add_signed(signed_bits(args, 1));
     if months == 0 {
         return Ok(Value::Int(0));
     }
@@ -27,6 +26,6 @@ pub fn period_add(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// `PERIOD_DIFF(a, b)`: months from b to a.
 pub fn period_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let (a, b) = (months(call, int(args, 0))?, months(call, int(args, 1))?);
+    let (a, b) = (months(call, signed_bits(args, 0))?, months(call, signed_bits(args, 1))?);
     Ok(Value::Int(a.wrapping_sub(b) as i64))
 }

@@ -19,6 +19,7 @@ pub use measure::{PageOptions, measure};
 pub use report::{PageReport, PageTimes, PagesReport, text};
 pub use statements::{PAGES, Page};
 pub use tables::Table;
+pub(crate) use values::Random;
 
 use crate::{
     NoSuchScale,

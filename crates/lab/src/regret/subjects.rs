@@ -1,6 +1,6 @@
 //! The databases whose queries are tried.
 
-use crate::{DataSet, NoSuchScale, Query, Workload, dbt3::Skew};
+use crate::{DataSet, NoSuchScale, Query, Workload, dbt3::Skew, forum};
 
 macro_rules! articles {
     ($($name:literal)*) => {
@@ -22,10 +22,12 @@ pub enum Subject {
     Articles,
     /// DBT-3's queries over part keys by Zipf's law and dates that depend on each other.
     Dbt3Skewed,
+    /// Queries over uneven data.
+    Forum,
 }
 
 impl Subject {
-    pub const ALL: [Subject; 4] = [Subject::Dbt3, Subject::Ssb, Subject::Articles, Subject::Dbt3Skewed];
+    pub const ALL: [Subject; 5] = [Subject::Dbt3, Subject::Ssb, Subject::Articles, Subject::Dbt3Skewed, Subject::Forum];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -33,6 +35,7 @@ impl Subject {
             Subject::Ssb => "ssb",
             Subject::Articles => "articles",
             Subject::Dbt3Skewed => "dbt3-skewed",
+            Subject::Forum => "forum",
         }
     }
 
@@ -45,6 +48,7 @@ impl Subject {
             Subject::Dbt3 | Subject::Dbt3Skewed => Workload::Dbt3.queries(),
             Subject::Ssb => Workload::Ssb.queries(),
             Subject::Articles => ARTICLES,
+            Subject::Forum => forum::QUERIES,
         }
     }
 
@@ -53,6 +57,7 @@ impl Subject {
             Subject::Dbt3 | Subject::Articles => Workload::Dbt3.data_set(scale),
             Subject::Ssb => Workload::Ssb.data_set(scale),
             Subject::Dbt3Skewed => DataSet::dbt3_skewed(scale, Skew::ZIPF),
+            Subject::Forum => forum::data_set(scale),
         }
     }
 }

@@ -185,6 +185,7 @@ fn not_null(plan: &Plan) -> ColSet {
         | PlanOp::Rollup { input, .. }
         | PlanOp::Window { input, .. }
         | PlanOp::Lateral { input, .. }
+        | PlanOp::JsonTable { input, .. }
         | PlanOp::Sort { input, .. }
         | PlanOp::Limit { input, .. }
         | PlanOp::EarlyStop { input, .. }

@@ -99,7 +99,8 @@ impl Parallelism {
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::Rollup { input, .. }
-            | PlanOp::Lateral { input, .. } => input.partitions,
+            | PlanOp::Lateral { input, .. }
+            | PlanOp::JsonTable { input, .. } => input.partitions,
             PlanOp::HashJoin { kind, left, right, keys, build, .. } => self.hash_join(*kind, left, right, keys, *build),
             PlanOp::LookupJoin { left, .. } => left.partitions,
             PlanOp::NestedLoopJoin { kind, left, right, .. } => {

@@ -10,6 +10,7 @@ mod distinct_values;
 mod early_stop;
 mod index_ends;
 mod index_merge;
+mod json_table;
 mod late_fetch;
 mod long_list;
 mod memo;
@@ -134,6 +135,7 @@ impl<'a> Planner<'a> {
             Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
             Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),
             Rel::Lateral { input, rows, keeps } => self.plan_lateral(input, rows, *keeps, required),
+            Rel::JsonTable { input, table, keeps } => self.plan_json_table(input, table, *keeps, required),
             Rel::Union { inputs, columns } => self.plan_union(inputs, columns, required),
         }
     }

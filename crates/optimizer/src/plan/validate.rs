@@ -18,8 +18,8 @@ mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
 use muster_algebra::{
-    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Recursion, Rollup, Scan, Side, SortKey,
-    Window,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, JsonTable, Plan, PlanOp, Recursion, Rollup, Scan,
+    Side, SortKey, Window,
 };
 use muster_types::Result;
 use muster_types::SqlError;
@@ -112,9 +112,9 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             within(&set(&input.output), "Filter")?;
             check_exprs(predicates, &known)?;
         }
-        PlanOp::Working { .. } | PlanOp::Recursive { .. } | PlanOp::Rollup { .. } | PlanOp::Lateral { .. } => {
-            check_rows(plan, &known, produced)?
-        }
+        PlanOp::Lateral { .. } | PlanOp::JsonTable { .. } => check_rows(plan, &known, produced)?,
+        PlanOp::Working { .. } | PlanOp::Recursive { .. } => check_rows(plan, &known, produced)?,
+        PlanOp::Rollup { .. } => check_rows(plan, &known, produced)?,
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
@@ -252,6 +252,7 @@ fn check_rows(plan: &Plan, known: &ColSet, produced: &mut ColSet) -> Result<()> 
         PlanOp::Recursive { input, recursion } => check_recursive(plan, input, recursion, known, produced),
         PlanOp::Rollup { input, rollup } => check_rollup(plan, input, rollup, produced),
         PlanOp::Lateral { input, rows, .. } => check_lateral(plan, input, rows, known, produced),
+        PlanOp::JsonTable { input, table, .. } => check_json_table(plan, input, table, known, produced),
         _ => produce(plan.output.iter().copied(), produced),
     }
 }
@@ -281,6 +282,14 @@ fn check_lateral(plan: &Plan, input: &Plan, rows: &Expr, known: &ColSet, produce
     produce(subplan.outputs.iter().copied(), produced)
 }
 
+fn check_json_table(plan: &Plan, input: &Plan, table: &JsonTable, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    if !input.output.iter().chain(&table.outputs).eq(&plan.output) {
+        return fail("the output of JSON_TABLE is not that of its input and its columns");
+    }
+    check_exprs([&table.document], known)?;
+    produce(table.outputs.iter().copied(), produced)
+}
+
 /// Checks that the operator can work in the partitions that were planned.
 fn check_partitions(plan: &Plan) -> Result<()> {
     if plan.partitions == 0 || plan.partitions > 1 && !plan.order.is_empty() {
@@ -290,6 +299,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
     let fits = match &plan.op {
         PlanOp::Filter { .. }
         | PlanOp::Lateral { .. }
+        | PlanOp::JsonTable { .. }
         | PlanOp::Project { .. }
         | PlanOp::Rollup { .. }
         | PlanOp::LookupJoin { .. }

@@ -16,6 +16,7 @@ pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
             | Rel::Rollup { ref input, .. }
             | Rel::Window { ref input, .. }
             | Rel::Lateral { ref input, .. }
+            | Rel::JsonTable { ref input, .. }
                 if is_empty(input) =>
             {
                 empty(&node)

@@ -76,6 +76,11 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
             let keeps = keeps && !known.iter().any(|p| rejects_null(p, &added));
             Rel::Lateral { input: Box::new(simplify(*input, known)), rows, keeps }
         }
+        Rel::JsonTable { input, table, keeps } => {
+            let added = table.outputs.iter().copied().collect();
+            let keeps = keeps && !known.iter().any(|p| rejects_null(p, &added));
+            Rel::JsonTable { input: Box::new(simplify(*input, known)), table, keeps }
+        }
         leaf @ (Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. }) => leaf,
     }
 }

@@ -58,13 +58,12 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
             (Vec::new(), Rel::Sort { input: Box::new(input), keys })
         }
         Rel::Lateral { input, rows, keeps } => {
-            let own = scope::output_set(&input);
-            let added: ColSet = lateral_outputs(&rows).iter().copied().collect();
-            let (go, stay) = predicates.into_iter().partition(|p| {
-                let mentioned = scope::expr_columns(p);
-                p.is_movable() && mentioned.is_disjoint(&added) && !mentioned.is_disjoint(&own)
-            });
+            let (go, stay) = below_added(predicates, &input, lateral_outputs(&rows));
             (stay, Rel::Lateral { input: Box::new(push(*input, go, context)?), rows, keeps })
+        }
+        Rel::JsonTable { input, table, keeps } => {
+            let (go, stay) = below_added(predicates, &input, &table.outputs);
+            (stay, Rel::JsonTable { input: Box::new(push(*input, go, context)?), table, keeps })
         }
         Rel::Limit { .. } | Rel::Recursive { .. } | Rel::Rollup { .. } => (predicates, push_below(rel, context)?),
         Rel::Union { inputs, columns } => {
@@ -80,6 +79,15 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
         leaf @ (Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. }) => (predicates, leaf),
     };
     Ok(crate::join_order::graph::filtered(below, stay))
+}
+
+/// The conditions on the input of an operator that adds rows of other columns, and the others.
+fn below_added(predicates: Vec<Expr>, input: &Rel, added: &[ColId]) -> (Vec<Expr>, Vec<Expr>) {
+    let own = scope::output_set(input);
+    predicates.into_iter().partition(|p| {
+        let mentioned = scope::expr_columns(p);
+        p.is_movable() && !mentioned.iter().any(|id| added.contains(id)) && !mentioned.is_disjoint(&own)
+    })
 }
 
 /// Returns true if a condition is on the columns of partitions alone: it takes or leaves whole partitions.

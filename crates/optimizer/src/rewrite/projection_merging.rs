@@ -7,7 +7,9 @@
 use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Recursion, Rel, Rollup, SortKey, Switch, Window};
+use muster_algebra::{
+    AggregateCall, ColId, Expr, JoinKind, JsonTable, Recursion, Rel, Rollup, SortKey, Switch, Window,
+};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -77,6 +79,44 @@ fn merge_lateral(input: Rel, rows: Expr, keeps: bool, context: &mut RewriteConte
     Ok((Rel::Lateral { input: Box::new(input), rows, keeps }, map))
 }
 
+/// JSON_TABLE, whose document mentions what stands for the columns of its input.
+fn merge_json_table(
+    input: Rel,
+    mut table: Box<JsonTable>,
+    keeps: bool,
+    context: &mut RewriteContext<'_>,
+) -> Result<(Rel, Substitution)> {
+    let (input, map) = merge(input, context)?;
+    table.document = substitute(table.document, &map);
+    Ok((Rel::JsonTable { input: Box::new(input), table, keeps }, map))
+}
+
+/// A union, whose inputs deliver their columns under names of their own or under those that it takes.
+fn merge_union(
+    inputs: Vec<(Rel, Vec<ColId>)>,
+    columns: Vec<ColId>,
+    context: &mut RewriteContext<'_>,
+) -> Result<(Rel, Substitution)> {
+    let mut merged = Vec::new();
+    for (input, ids) in inputs {
+        let (input, map) = merge(input, context)?;
+        let own = scope::output_set(&input);
+        let renamed: Option<Vec<ColId>> = ids
+            .iter()
+            .map(|id| match map.get(id) {
+                None => Some(*id),
+                Some(Expr::Column(c)) if own.contains(c) => Some(*c),
+                Some(_) => None,
+            })
+            .collect();
+        merged.push(match renamed {
+            Some(ids) => (input, ids),
+            None => (deliver(input, &map, &ids, context), ids),
+        });
+    }
+    Ok((Rel::Union { inputs: merged, columns }, Substitution::new()))
+}
+
 /// The relation without needless projections, and what stands for each column that it delivers no longer.
 fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
     merge_subqueries(&mut rel, context)?;
@@ -141,26 +181,8 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
         }
         Rel::Limit { input, offset, count } => merge_limit(*input, offset, count, context),
         Rel::Lateral { input, rows, keeps } => merge_lateral(*input, *rows, keeps, context),
-        Rel::Union { inputs, columns } => {
-            let mut merged = Vec::new();
-            for (input, ids) in inputs {
-                let (input, map) = merge(input, context)?;
-                let own = scope::output_set(&input);
-                let renamed: Option<Vec<ColId>> = ids
-                    .iter()
-                    .map(|id| match map.get(id) {
-                        None => Some(*id),
-                        Some(Expr::Column(c)) if own.contains(c) => Some(*c),
-                        Some(_) => None,
-                    })
-                    .collect();
-                merged.push(match renamed {
-                    Some(ids) => (input, ids),
-                    None => (deliver(input, &map, &ids, context), ids),
-                });
-            }
-            Ok((Rel::Union { inputs: merged, columns }, Substitution::new()))
-        }
+        Rel::JsonTable { input, table, keeps } => merge_json_table(*input, table, keeps, context),
+        Rel::Union { inputs, columns } => merge_union(inputs, columns, context),
     }
 }
 

@@ -46,7 +46,11 @@ impl Data {
             Rel::Aggregate { input, group, aggregates } => {
                 self.aggregate(self.rel(input, outer), group, aggregates, outer)
             }
-            Rel::Window { .. } | Rel::Rollup { .. } | Rel::Recursive { .. } | Rel::Working { .. } => {
+            Rel::Window { .. }
+            | Rel::Rollup { .. }
+            | Rel::Recursive { .. }
+            | Rel::Working { .. }
+            | Rel::JsonTable { .. } => {
                 panic!("window functions are compared with MySQL's")
             }
             Rel::Sort { input, keys } => self.sort(self.rel(input, outer), keys, outer),

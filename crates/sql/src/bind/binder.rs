@@ -35,6 +35,8 @@ pub(crate) struct Binder<'a> {
     pub tables: Vec<(String, String)>,
     /// See [`super::Bound::stars`].
     pub stars: Vec<Star>,
+    /// Columns of queries that are hexadecimal literals.
+    pub hexadecimal_columns: HashSet<ColId>,
     /// See [`super::Bound::generated_names`].
     pub generated_names: Vec<bool>,
     /// See [`super::Bound::made`].
@@ -181,6 +183,7 @@ impl<'a> Binder<'a> {
             dependencies: Dependencies::default(),
             tables: Vec::new(),
             stars: Vec::new(),
+            hexadecimal_columns: HashSet::new(),
             generated_names: Vec::new(),
             made: BTreeMap::new(),
             uses_variables: false,

@@ -14,7 +14,7 @@ use super::binder::Binder;
 use crate::typing::{Derivation, Item, JSON_TEXT};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
-    BytesKind, SqlType, Value,
+    BytesKind, SqlType, TextKind, Value,
     store::{StoreFault, StoredType, Unfit, store},
 };
 
@@ -76,14 +76,16 @@ impl Binder<'_> {
     }
 
     /// The item as a value for a column of type `ty`: the number that the column has, if it is of the same type or a
-    /// number; the text of a YEAR or BIT for a text.
+    /// number; the text of a YEAR for a text, the bytes of a BIT for a BLOB.
     pub(super) fn for_column(&mut self, item: Item, ty: SqlType) -> Item {
         let declared = match self.declared_type(&item) {
             Some(declared) => declared,
             None => return item,
         };
         let is_set = matches!(declared, SqlType::Enum(_) | SqlType::Set(_));
-        if declared == ty || is_set && (ty.is_numeric() || matches!(ty, SqlType::Bit { .. } | SqlType::Year)) {
+        if declared == ty
+            || is_set && (ty.stored_type().is_numeric() || matches!(ty, SqlType::Bit { .. } | SqlType::Year))
+        {
             return self.bare(item);
         }
         match (declared, ty) {
@@ -91,6 +93,12 @@ impl Binder<'_> {
                 let text = SqlType::varchar(4, self.default_collation());
                 self.convert(item, text)
             }
+            (
+                SqlType::Bit { .. },
+                SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }
+                | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, .. },
+            ) => self.no_operand(item),
+            // MySQL copies a BIT to a BLOB or TEXT as its bytes (`Field_blob::store`).
             (SqlType::Bit { .. }, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
                 self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length: 8 })
             }

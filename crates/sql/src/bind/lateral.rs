@@ -6,20 +6,21 @@
 use super::{
     binder::Binder,
     from::Joined,
+    json_table::JsonTableCall,
     scope::{Names, Scope},
     subquery::subquery,
     table::column_names,
 };
 use muster_algebra::{BlockPlace, Expr, JoinKind, Rel, SubqueryKind};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use sqlparser::ast::{JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 
-/// Returns true for `LATERAL (query) name`, and for brackets around one.
+/// Returns true for `LATERAL (query) name` and JSON_TABLE, and for brackets around one.
 pub(super) fn is_lateral(factor: &TableFactor) -> bool {
     match factor {
         TableFactor::Derived { lateral, .. } => *lateral,
         TableFactor::NestedJoin { table_with_joins, alias: None } => has_lateral(table_with_joins),
-        _ => false,
+        factor => JsonTableCall::of(factor).is_some(),
     }
 }
 
@@ -52,7 +53,10 @@ impl Binder<'_> {
                     let within = Names { beside: Some(&scope), ..names.clone() };
                     self.table_with_joins(table_with_joins, &within, straight)?
                 }
-                _ => self.lateral_table(factor, &names.inside(Some(&scope)))?,
+                factor => match JsonTableCall::of(factor) {
+                    Some(call) => self.json_table(call, &scope, &names.inside(Some(&scope)))?,
+                    None => self.lateral_table(factor, &names.inside(Some(&scope)))?,
+                },
             }
         };
         let (keeps, constraint) = match join {
@@ -99,7 +103,8 @@ impl Binder<'_> {
     }
 }
 
-/// The rows of `left`, each with those that `right` has for it.
+/// The rows of `left`, each with those that `right` has for it. JSON_TABLE makes its rows beside those of `left`,
+/// unless a condition decides which rows have none.
 fn dependent_join(left: Rel, right: Rel, on: Vec<Expr>, keeps: bool) -> Rel {
     let added = right.output();
     let rows = match on.is_empty() {
@@ -111,6 +116,14 @@ fn dependent_join(left: Rel, right: Rel, on: Vec<Expr>, keeps: bool) -> Rel {
     if !alone.columns().iter().any(|id| of_left.contains(id)) {
         let kind = if keeps { JoinKind::Left } else { JoinKind::Inner };
         return Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, straight: false };
+    }
+    let is_plain = on.iter().all(|condition| matches!(condition, Expr::Literal { value: Value::Bool(true), .. }));
+    if let Rel::JsonTable { input, table, .. } = &right
+        && matches!(&**input, Rel::Values { columns, .. } if columns.is_empty())
+        && (!keeps || is_plain)
+    {
+        let rel = Rel::JsonTable { input: Box::new(left), table: table.clone(), keeps };
+        return if is_plain { rel } else { Rel::Filter { input: Box::new(rel), predicates: on } };
     }
     let rows = subquery(SubqueryKind::Rows, rows, added);
     Rel::Lateral { input: Box::new(left), rows: Box::new(rows), keeps }

@@ -4,6 +4,7 @@
 //!   binder      the state of one statement; conversions
 //!   scope       what names mean
 //!   query       WITH, UNION, VALUES          select     one SELECT
+//!   json_table  JSON_TABLE
 //!   lateral     LATERAL                      multiset   INTERSECT, EXCEPT
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
@@ -37,6 +38,7 @@ mod expr;
 mod from;
 mod generated;
 mod hints;
+mod json_table;
 mod lateral;
 mod made_type;
 mod multiset;

@@ -202,6 +202,9 @@ impl Binder<'_> {
                     if s.item.ty.is_temporal() && (chooses(&s.item.expr) || s.ast.is_some_and(is_any_value)) {
                         self.columns.set_chosen(id);
                     }
+                    if s.item.hexadecimal {
+                        self.hexadecimal_columns.insert(id);
+                    }
                     if let Expr::Column(source) = s.item.expr
                         && !self.is_given(&s, source)
                     {

@@ -278,6 +278,8 @@ pub(crate) enum Clause {
     OrderBy,
     WindowPartitionBy,
     WindowOrderBy,
+    /// The argument of JSON_TABLE.
+    TableFunction,
 }
 
 impl Clause {
@@ -291,6 +293,7 @@ impl Clause {
             Clause::OrderBy => "order clause",
             Clause::WindowPartitionBy => "window partition by",
             Clause::WindowOrderBy => "window order by",
+            Clause::TableFunction => "a table function argument",
         }
     }
 }

@@ -219,6 +219,7 @@ fn walk(rel: &Rel, made: &mut HashSet<ColId>, mentioned: &mut Vec<ColId>) {
         Rel::Values { columns, .. } | Rel::Union { columns, .. } => made.extend(columns),
         Rel::Project { exprs, .. } => made.extend(exprs.iter().map(|(id, _)| *id)),
         Rel::Lateral { rows, .. } => made.extend(lateral_outputs(rows)),
+        Rel::JsonTable { table, .. } => made.extend(&table.outputs),
         Rel::Aggregate { aggregates, .. } => made.extend(aggregates.iter().map(|(id, _)| *id)),
         _ => {}
     }

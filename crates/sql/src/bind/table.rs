@@ -4,6 +4,7 @@ use super::{
     binder::{Binder, BoundQuery, TableRead},
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
+    json_table::JsonTableCall,
     numbering::BegunExpression,
     scope::{Cte, FromClause, Names, Relation, Scope},
     select::bare_name,
@@ -64,8 +65,14 @@ impl Binder<'_> {
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
             TableFactor::NestedJoin { .. } => Err(SqlError::syntax("", 1)),
-            TableFactor::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
-            _ => Err(SqlError::unsupported("this kind of table reference")),
+            _ => match JsonTableCall::of(factor) {
+                Some(call) => {
+                    let nothing = FromClause::default();
+                    let around = Scope::within(&nothing, names.seen_by_lateral());
+                    self.json_table(call, &around, &names.inside(Some(&around)))
+                }
+                None => Err(SqlError::unsupported("this kind of table reference")),
+            },
         }
     }
 

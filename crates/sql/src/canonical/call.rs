@@ -1,6 +1,7 @@
 //! Functions: the one name of several that MySQL prints, and those that it prints as operators.
 
 use super::{last_part, list, print, truth};
+use crate::parse::json_value::{Fallback, JsonValueCall};
 use muster_types::{Result, SqlError};
 use sqlparser::ast::{self, DataType, Expr, Function, TrimWhereField, Value};
 
@@ -76,6 +77,30 @@ pub(super) fn convert(expr: &Expr, ty: Option<&DataType>, charset: Option<&ast::
     }
 }
 
+/// `json_value(document, path returning type default x on empty null on error)`.
+fn json_value(call: &JsonValueCall) -> Result<String> {
+    let Some((data_type, charset)) = call.returned() else { return Err(SqlError::syntax("json_value", 1)) };
+    let written = data_type.to_string().to_ascii_lowercase();
+    let returned = match written.as_str() {
+        "real" => "double".to_owned(),
+        "decimal" | "dec" => "decimal(10, 0)".to_owned(),
+        // The digits of a decimal have a space between them.
+        other => other.replace(", ", ",").replace(',', ", "),
+    };
+    let charset = charset.map_or(String::new(), |name| format!(" character set {}", name.to_ascii_lowercase()));
+    let said = |fallback: Fallback, event: &str| {
+        Ok::<String, SqlError>(match fallback {
+            Fallback::Unsaid => String::new(),
+            Fallback::Null => format!(" null on {event}"),
+            Fallback::Error => format!(" error on {event}"),
+            Fallback::Default(value) => format!(" default {} on {event}", print(value)?),
+        })
+    };
+    let (on_empty, on_error) = (said(call.on_empty, "empty")?, said(call.on_error, "error")?);
+    let (document, path) = (print(call.document)?, print(call.path)?);
+    Ok(format!("json_value({document}, {path} returning {returned}{charset}{on_empty}{on_error})"))
+}
+
 /// The name that MySQL prints for a function, where it is another one.
 fn printed_name(name: &str) -> &str {
     match name {
@@ -124,6 +149,9 @@ pub(super) fn function(function: &Function) -> Result<String> {
     let Some(args) = truth::arguments(function) else { return Err(SqlError::syntax(&lower, 1)) };
     if let Some(text) = of_unit(&lower, &args)? {
         return Ok(text);
+    }
+    if let Some(call) = JsonValueCall::of(&args).filter(|_| lower == "json_value") {
+        return json_value(&call);
     }
     let number = |n: &str| Expr::Value(Value::Number(n.into(), false).into());
     let (ten, two, eight) = (number("10"), number("2"), number("8"));

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 };
 
 /// Functions whose result is TRUE, FALSE or NULL.
-const CONDITIONS: [&str; 12] = [
+const CONDITIONS: [&str; 13] = [
     "REGEXP_LIKE",
     "ISNULL",
     "IS_UUID",
@@ -18,6 +18,7 @@ const CONDITIONS: [&str; 12] = [
     "IS_IPV4_COMPAT",
     "IS_IPV4_MAPPED",
     "JSON_VALID",
+    "JSON_SCHEMA_VALID",
     "JSON_CONTAINS",
     "JSON_CONTAINS_PATH",
     "JSON_OVERLAPS",

@@ -33,6 +33,13 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
     Ok(spec)
 }
 
+/// A column of a table function, which has a name and a type and nothing else.
+pub(super) fn column_of_type(c: &mut Cursor, name: String) -> Result<ColumnSpec> {
+    let mut spec = ColumnSpec::plain(name, SqlType::Null);
+    data_type(c, &mut spec)?;
+    Ok(spec)
+}
+
 /// Reads one attribute; false when there is none.
 fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
     if c.accept("NOT NULL") {

@@ -7,6 +7,7 @@
 use super::{
     default_text::ModalSyntax,
     encoding::is_introducer,
+    json_value::json_value,
     special_calls::{
         cast, cast_with_float, char_call, concatenation, like_comes, named_call, next_token, plain_like, regexp_comes,
         regexp_operator, sounds_like, sounds_like_operator, trim_of_spaces, trims_spaces, weight_string,
@@ -401,6 +402,7 @@ fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Ex
             Some(Ok(call(word.into_ident(span), None)))
         }
         ("CAST", Token::LParen) => Some(cast(parser)),
+        ("JSON_VALUE", Token::LParen) => Some(json_value(parser)),
         ("CHAR", Token::LParen) => Some(char_call(parser)),
         ("TRIM", Token::LParen) if trims_spaces(parser) => Some(trim_of_spaces(parser)),
         (text, Token::SingleQuotedByteStringLiteral(_)) if is_introducer(text) => {

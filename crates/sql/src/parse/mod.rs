@@ -18,6 +18,8 @@
 //!   function_words  words that are functions in front of a parenthesis only
 //!   default_text  a query as the default sql_mode would have it written
 //!   special_calls  calls and operators with a grammar of their own
+//!   json_table  the columns of JSON_TABLE
+//!   json_value  JSON_VALUE
 //!   select_into  where the result of a query goes
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
@@ -45,6 +47,8 @@ mod grant;
 mod handler;
 mod items;
 mod joins;
+pub(crate) mod json_table;
+pub(crate) mod json_value;
 mod literal_rows;
 mod load;
 mod locking;

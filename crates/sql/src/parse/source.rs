@@ -68,6 +68,7 @@ impl<'a> SourceText<'a> {
         super::digit_names::separate(&mut source);
         super::refused::check(&source)?;
         super::function_words::quote_spaced(&mut source, modes);
+        super::json_table::rewrite(&mut source)?;
         source.replace_operators();
         super::explicit_table::rewrite(&mut source)?;
         super::from_first::rewrite(&mut source)?;

@@ -48,6 +48,13 @@ fn opened(parser: &mut Parser) -> Result<Vec<Expr>, ParserError> {
     parser.parse_comma_separated(Parser::parse_expr)
 }
 
+/// Reads a name, an opening parenthesis and one expression.
+pub(super) fn opened_one(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    parser.parse_expr()
+}
+
 /// Reads `WEIGHT_STRING(x [AS CHAR(n) | AS BINARY(n)])`.
 pub(super) fn weight_string(parser: &mut Parser) -> Result<Expr, ParserError> {
     let mut args = opened(parser)?;
@@ -103,20 +110,28 @@ pub(super) fn named_call(name: Word, parser: &mut Parser) -> Result<Expr, Parser
 pub(super) fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_keyword_is(Keyword::CAST)?;
     parser.expect_token(&Token::LParen)?;
-    let expr = Box::new(in_time_zone(parser)?);
+    let expr = in_time_zone(parser)?;
     parser.expect_keyword_is(Keyword::AS)?;
-    let is_moment = matches!(*expr, Expr::AtTimeZone { .. });
-    let data_type = match parser.peek_keyword(Keyword::DATETIME) || !is_moment {
-        true => parser.parse_data_type()?,
-        false => return parser.expected("DATETIME", parser.peek_token()),
-    };
+    if matches!(expr, Expr::AtTimeZone { .. }) && !parser.peek_keyword(Keyword::DATETIME) {
+        return parser.expected("DATETIME", parser.peek_token());
+    }
+    let cast = cast_to_type(expr, parser)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(cast)
+}
+
+/// Reads a type, perhaps with a character set, to which an expression is cast.
+pub(super) fn cast_to_type(expr: Expr, parser: &mut Parser) -> Result<Expr, ParserError> {
+    let data_type = parser.parse_data_type()?;
+    if matches!(data_type, DataType::Signed | DataType::Unsigned) {
+        let _ = parser.parse_keyword(Keyword::INT);
+    }
     let charset =
         match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
             true => Some(parser.parse_object_name(false)?),
             false => None,
         };
-    parser.expect_token(&Token::RParen)?;
-    let cast = Expr::Cast { kind: CastKind::Cast, expr, data_type, format: None };
+    let cast = Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, format: None };
     Ok(match charset {
         None => cast,
         Some(_) => Expr::Convert {

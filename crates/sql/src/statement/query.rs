@@ -40,7 +40,7 @@ pub(crate) fn tables_of(query: &ast::Query) -> Vec<(TableName, String)> {
     let mut all = Vec::new();
     select.from.iter().for_each(|tables| collect_factors(tables, &mut all));
     let named = all.into_iter().filter_map(|factor| match factor {
-        ast::TableFactor::Table { name, alias, .. } => Some((name, alias)),
+        ast::TableFactor::Table { name, alias, args: None, .. } => Some((name, alias)),
         _ => None,
     });
     let parts = |name: &ast::ObjectName| -> Vec<String> {

@@ -5,16 +5,10 @@ use crate::{
     BytesKind, Collation, ErrorCode, SqlType, Value,
     charset::{self, Charset},
     collation,
-    store::fitted_double,
+    store::usual_text,
     temporal,
-    value::rounded_float,
 };
 use std::borrow::Cow;
-
-/// Most characters of a double as a text: what does not fit is written with an exponent, or with fewer digits (MySQL:
-/// `String::set_real`).
-const DOUBLE_CHARACTERS: usize = 22;
-const FLOAT_CHARACTERS: usize = 12;
 
 /// The text of any value but NULL, before it is cut.
 fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result<String, Option<CastWarning>> {
@@ -35,8 +29,7 @@ fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result
                 CastWarning::new(ErrorCode::InvalidCharacterString, message)
             })
         }
-        Value::Double(x) => Ok(fitted_double(*x, DOUBLE_CHARACTERS).0),
-        Value::Float(x) => Ok(fitted_double(rounded_float(*x), FLOAT_CHARACTERS).0),
+        Value::Double(_) | Value::Float(_) => Ok(usual_text(value)),
         _ => Ok(value.to_text(0).unwrap_or_default()),
     }
 }

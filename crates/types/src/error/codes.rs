@@ -242,7 +242,6 @@ codes! {
     UnknownAlterLock = 1801, "HY000";
     AlterNotSupported = 1845, "0A000";
     AlterNotSupportedReason = 1846, "0A000";
-    MaxRowVersions = 4092, "HY000";
     GeneratedFunctionNotAllowed = 3102, "HY000";
     GeneratedValueGiven = 3105, "HY000";
     UnsupportedOnGenerated = 3106, "HY000";
@@ -398,6 +397,15 @@ codes! {
     JsonDocumentTooDeep = 3157, "22032";
     JsonDocumentNullKey = 3158, "22032";
     InvalidJsonPathArrayCell = 3165, "42000";
+    MissingJsonTableValue = 3665, "22035";
+    WrongJsonTableValue = 3666, "2203F";
+    TableFunctionMustHaveAlias = 3667, "42000";
+    TableFunctionForbiddenJoin = 3668, "HY000";
+    JsonTableValueOutOfRange = 3669, "22003";
+    JsonTableNestedPaths = 3670, "42000";
+    InvalidJsonType = 3853, "22032";
+    MissingJsonValue = 3966, "22035";
+    MultipleJsonValues = 3967, "22034";
     PasswordNoMatch = 1133, "42000";
     ColumnAccessDenied = 1143, "42000";
     IllegalGrantForTable = 1144, "42000";
@@ -431,6 +439,13 @@ impl ErrorCode {
         matches!(
             self,
             TruncatedWrongValue
+                | TruncatedWrongValueForField
+                | WrongValueForType
+                | DataTruncated
+                | DataTooLong
+                | BadNull
+                | NumericJsonValueOutOfRange
+                | InvalidJsonValueForCast
                 | DivisionByZero
                 | OutOfRange
                 | CutValueGroupConcat

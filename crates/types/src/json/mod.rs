@@ -40,7 +40,7 @@ pub use seek::{has_match, seek};
 pub use sql::{scalar_of, scalar_or_document};
 pub use text::{TextError, parse, parse_to_bytes, unescape};
 pub use value::{JsonObject, JsonValue};
-pub use view::{ArrayView, JsonNode, JsonView, ObjectView};
+pub use view::{ArrayView, JsonNode, JsonPlace, JsonView, ObjectView};
 
 use crate::{ErrorCode, SqlError};
 

@@ -58,6 +58,13 @@ pub struct ArrayView<'a>(Container<'a>);
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectView<'a>(Container<'a>);
 
+/// Where a value lies in a document, which may be kept apart from the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonPlace {
+    kind: u8,
+    offset: usize,
+}
+
 const NULL: JsonView<'static> = JsonView { kind: LITERAL, bytes: &[LITERAL_NULL] };
 
 /// The greatest date and datetime.
@@ -175,6 +182,17 @@ impl<'a> JsonView<'a> {
     fn prefixed_length(self, at: usize) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         length_prefixed(rest).map_or(rest.len(), |bytes| bytes.as_ptr().addr() - rest.as_ptr().addr() + bytes.len())
+    }
+
+    /// Where the value lies in the document that it was found in.
+    pub fn place_in(self, whole: JsonView<'_>) -> JsonPlace {
+        let offset = self.bytes.as_ptr().addr().wrapping_sub(whole.bytes.as_ptr().addr());
+        JsonPlace { kind: self.kind, offset }
+    }
+
+    /// The value that [`Self::place_in`] has told the place of, in the same document.
+    pub fn at(self, place: JsonPlace) -> JsonView<'a> {
+        self.bytes.get(place.offset..).map_or(NULL, |bytes| JsonView { kind: place.kind, bytes })
     }
 
     /// Where the value lies: two values of one document are the same if this is.

@@ -1,5 +1,11 @@
 //! A floating-point number as the text that a column of so many characters holds (MySQL: `my_gcvt`).
 
+use crate::{Value, cast::to_double, value::rounded_float};
+
+/// Most characters of a double as a text: what does not fit is written with an exponent, or with fewer digits (MySQL:
+/// `String::set_real`).
+const DOUBLE_CHARACTERS: usize = 22;
+const FLOAT_CHARACTERS: usize = 12;
 /// Digits in front of the point from which on a number is written with an exponent, though there is room without one.
 const PLAIN_DIGITS_MAX: i32 = 15;
 
@@ -34,6 +40,14 @@ impl Digits {
 
     fn len(&self) -> i32 {
         self.digits.len() as i32
+    }
+}
+
+/// A floating-point number as a text where no column limits it.
+pub fn usual_text(value: &Value) -> String {
+    match value {
+        Value::Float(x) => fitted_double(rounded_float(*x), FLOAT_CHARACTERS).0,
+        other => fitted_double(to_double(other).0, DOUBLE_CHARACTERS).0,
     }
 }
 

@@ -29,10 +29,18 @@ pub enum StoreFault {
     /// A date that the session's modes do not take, or that no TIMESTAMP is: 1292 as an error with the type's name in
     /// the message, and out of range as a warning.
     NoSuchDate(&'static str),
+    /// A moment that is behind the last one once its fraction of a second is rounded: 1441, and as a warning also out
+    /// of range.
+    BehindLast,
     /// More hours than a time has: 1292 as an error, and out of range as a warning.
     BeyondTimes,
     /// A decimal with something else behind it: 1366 as an error, a note of 1265 where the decimal is stored.
     CutDecimal,
+    /// A number that is out of range, and has something else behind it: the fault of the text as an error, both as
+    /// warnings. `is_exact`: a decimal.
+    CutBeyond {
+        is_exact: bool,
+    },
     /// The value has something behind it, or digits that the column does not hold.
     Truncated,
     TooLong,
@@ -55,9 +63,12 @@ impl StoreFault {
             StoreFault::Incorrect("date" | "datetime" | "time")
             | StoreFault::NoSuchDate(_)
             | StoreFault::BeyondTimes => ErrorCode::TruncatedWrongValue,
-            StoreFault::Incorrect(_) | StoreFault::CutDecimal => ErrorCode::TruncatedWrongValueForField,
+            StoreFault::Incorrect(_) | StoreFault::CutDecimal | StoreFault::CutBeyond { is_exact: true } => {
+                ErrorCode::TruncatedWrongValueForField
+            }
             StoreFault::OutOfRange => ErrorCode::OutOfRange,
-            StoreFault::Truncated => ErrorCode::DataTruncated,
+            StoreFault::BehindLast => ErrorCode::DatetimeFunctionOverflow,
+            StoreFault::Truncated | StoreFault::CutBeyond { is_exact: false } => ErrorCode::DataTruncated,
             StoreFault::TooLong => ErrorCode::DataTooLong,
             StoreFault::NullForNotNull => ErrorCode::WarnNullToNotNull,
             StoreFault::InvalidJson { .. } => ErrorCode::InvalidJsonText,
@@ -70,7 +81,10 @@ impl StoreFault {
     /// The problem as the warning has it where something else is stored instead.
     pub fn as_warning(self) -> StoreFault {
         match self {
-            StoreFault::BeyondTimes | StoreFault::NoSuchDate(_) => StoreFault::OutOfRange,
+            StoreFault::BeyondTimes
+            | StoreFault::NoSuchDate(_)
+            | StoreFault::BehindLast
+            | StoreFault::CutBeyond { .. } => StoreFault::OutOfRange,
             StoreFault::Incorrect("date" | "datetime" | "time") | StoreFault::CutDecimal => StoreFault::Truncated,
             other => other,
         }
@@ -80,11 +94,16 @@ impl StoreFault {
     pub fn message(self, column: &str, value: &str, row: u64) -> String {
         match self {
             StoreFault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
-            StoreFault::CutDecimal => StoreFault::Incorrect("decimal").message(column, value, row),
+            StoreFault::CutDecimal | StoreFault::CutBeyond { is_exact: true } => {
+                StoreFault::Incorrect("decimal").message(column, value, row)
+            }
             StoreFault::BeyondTimes => StoreFault::Incorrect("time").message(column, value, row),
             StoreFault::NoSuchDate(ty) => StoreFault::Incorrect(ty).message(column, value, row),
             StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
-            StoreFault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
+            StoreFault::BehindLast => "Datetime function: datetime field overflow".to_owned(),
+            StoreFault::Truncated | StoreFault::CutBeyond { is_exact: false } => {
+                format!("Data truncated for column '{column}' at row {row}")
+            }
             StoreFault::TooLong => format!("Data too long for column '{column}' at row {row}"),
             StoreFault::InvalidJson { what, position } => {
                 format!("Invalid JSON text: \"{what}\" at position {position} in value for column '{column}'.")

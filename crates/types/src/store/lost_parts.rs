@@ -5,7 +5,7 @@ use super::{StoredType, store};
 use crate::{
     Decimal, SqlType, TextKind, Value,
     cast::decimal_prefix,
-    temporal::{self, DateModes, DeprecatedDelimiter, round_fraction},
+    temporal::{self, DateModes, DeprecatedDelimiter, FSP_MAX, MICROS_PER_SECOND},
     time_zone::TimeZone,
 };
 
@@ -50,6 +50,9 @@ fn loses_digits(value: &Value, stored: &Value, scale: u8) -> bool {
     match (value, stored) {
         (Value::Decimal(number), _) => is_longer(*number),
         (Value::Text(text), _) => text.contains('.') && is_longer(decimal_prefix(text).0),
+        (Value::DateTime(micros) | Value::Time(micros), _) => {
+            scale < FSP_MAX && micros % 10i64.pow(u32::from(FSP_MAX - scale)) != 0
+        }
         (Value::Double(x), Value::Decimal(stored)) => stored.to_f64() != *x,
         (Value::Float(x), Value::Decimal(stored)) => stored.to_f64() != f64::from(*x),
         _ => false,
@@ -62,8 +65,10 @@ fn has_time_of_day(value: &Value) -> bool {
     let moment = StoredType { ty, digits: None, zone: TimeZone::UTC, date_modes: DateModes::DEFAULT };
     match value {
         Value::Date(_) => false,
-        Value::Time(micros) => *micros != 0,
-        Value::DateTime(micros) => round_fraction(*micros, 0).rem_euclid(MICROS_OF_DAY) != 0,
+        Value::Time(micros) | Value::DateTime(micros) => {
+            let seconds = (micros + MICROS_PER_SECOND / 2).div_euclid(MICROS_PER_SECOND);
+            (seconds * MICROS_PER_SECOND).rem_euclid(MICROS_OF_DAY) != 0
+        }
         other => matches!(store(other, moment), Ok(Value::DateTime(micros)) if micros.rem_euclid(MICROS_OF_DAY) != 0),
     }
 }

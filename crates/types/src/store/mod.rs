@@ -32,7 +32,7 @@ pub mod temporal;
 pub mod text;
 mod value;
 
-pub use double_text::fitted_double;
+pub use double_text::{fitted_double, usual_text};
 pub use fault::{StoreFault, Unfit};
 pub use lost_parts::{deprecated_delimiter, loses_part};
 pub use value::{StoredType, decimal_max, decimal_max_256, implicit_default, is_negative_number, store, store_text};

@@ -73,20 +73,18 @@ pub fn year_text(bytes: &[u8]) -> Result<u64, Unfit<u64>> {
     }
 }
 
-/// The year of a number, a date or a time, which is of the current year.
+/// The year of a number or of a date.
 pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
     let date = match value {
         Value::Date(date) => Some(*date),
         Value::DateTime(datetime) => Some(temporal::datetime_parts(*datetime).0),
-        Value::Time(_) => match crate::cast(value, crate::SqlType::Date).0 {
-            Value::Date(today) => Some(today),
-            _ => None,
-        },
-        Value::Decimal(d) => return full_year(d.round().to_i128().unwrap_or(i128::MAX)),
-        number => return full_year(truncated(number)),
+        _ => None,
     };
-    let out_of_range = Unfit::new(StoreFault::OutOfRange, 0);
-    date.map_or(Err(out_of_range), |date| full_year(temporal::code_year(date).into()))
+    match (value, date) {
+        (_, Some(date)) => full_year(temporal::code_year(date).into()),
+        (Value::Decimal(d), None) => full_year(d.round().to_i128().unwrap_or(i128::MAX)),
+        (number, None) => full_year(truncated(number)),
+    }
 }
 
 fn full_year(number: i128) -> Result<u64, Unfit<u64>> {
@@ -109,11 +107,12 @@ pub fn bit_text(bytes: &[u8], width: u8) -> Result<u64, Unfit<u64>> {
     fitting_bits(significant.iter().fold(0, |bits, b| bits << 8 | u64::from(*b)), width)
 }
 
-/// The bits of a number; of a negative one all 64.
+/// The bits of a number; of a negative integer or double all 64. A decimal is one without a sign.
 pub fn bit_number(value: &Value, width: u8) -> Result<u64, Unfit<u64>> {
     let number = match value {
+        Value::Decimal(d) if d.is_negative() => return Err(Unfit::new(StoreFault::OutOfRange, 0)),
         Value::Decimal(d) => match d.round().to_i128() {
-            Some(whole) if whole <= u64::MAX.into() && whole >= i64::MIN.into() => whole,
+            Some(whole) if whole <= u64::MAX.into() => whole,
             _ => return Err(Unfit::new(StoreFault::OutOfRange, bits_max(width))),
         },
         other => truncated(other),

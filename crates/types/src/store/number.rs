@@ -139,7 +139,10 @@ pub fn integer(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
 
 #[cold]
 fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
-    let number = read_number(text);
+    let mut number = read_number(text);
+    if number.rest && number.digits > 0 {
+        number = read_number(without_empty_exponent(text));
+    }
     if number.digits == 0 {
         return Err(Unfit::new(StoreFault::Incorrect("integer"), 0));
     }
@@ -153,6 +156,13 @@ fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> 
         }
         _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { min } else { max })),
     }
+}
+
+/// The text without an exponent that has no digits: one belongs to an integer (MySQL: `my_strntoull10rnd`).
+fn without_empty_exponent(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii_end();
+    let unsigned = text.strip_suffix(b"+").or_else(|| text.strip_suffix(b"-")).unwrap_or(text);
+    unsigned.strip_suffix(b"e").or_else(|| unsigned.strip_suffix(b"E")).unwrap_or(text)
 }
 
 /// A decimal with `scale` digits behind the point and unscaled value up to `max`. More digits are rounded.
@@ -200,6 +210,10 @@ fn fitted_decimal<T: PartialOrd + Copy + Default>(
         _ if number.digits == 0 => Err(Unfit::new(StoreFault::Incorrect("decimal"), T::default())),
         Some(n) if range.contains(&n) && number.rest => Err(Unfit::new(StoreFault::CutDecimal, n)),
         Some(n) if range.contains(&n) => Ok(n),
+        _ if number.rest => {
+            let end = if number.negative { range.start() } else { range.end() };
+            Err(Unfit::new(StoreFault::CutBeyond { is_exact: true }, *end))
+        }
         _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { *range.start() } else { *range.end() })),
     }
 }

@@ -4,7 +4,7 @@ use super::{StoreFault, Unfit};
 use crate::{
     temporal::{
         self, DateModes, NoTime, TIME_MAX_MICROS, ZERO_DATE, datetime_of, datetime_parts, is_calendar_day,
-        round_datetime, rounds_beyond_zero_part,
+        round_datetime, rounds_beyond_last, rounds_beyond_zero_part,
     },
     time_zone::{self, TimeZone},
 };
@@ -27,6 +27,7 @@ pub fn date(text: &[u8], modes: DateModes) -> Result<i32, Unfit<i32>> {
     let day = |t: i64| datetime_parts(round_datetime(t, 0)).0;
     match moment(text, "date", modes) {
         Ok(t) if rounds_beyond_zero_part(t, 0) => Err(Unfit::new(StoreFault::NoSuchDate("date"), ZERO_DATE)),
+        Ok(t) if rounds_beyond_last(t, 0) => Err(Unfit::new(StoreFault::BehindLast, ZERO_DATE)),
         read => read.map(day).map_err(|unfit| unfit.map(day)),
     }
 }
@@ -36,6 +37,7 @@ pub fn datetime(text: &[u8], fsp: u8, modes: DateModes) -> Result<i64, Unfit<i64
     let round = |t: i64| round_datetime(t, fsp);
     match moment(text, "datetime", modes) {
         Ok(t) if rounds_beyond_zero_part(t, fsp) => Err(Unfit::new(StoreFault::NoSuchDate("datetime"), ZERO)),
+        Ok(t) if rounds_beyond_last(t, fsp) => Err(Unfit::new(StoreFault::BehindLast, ZERO)),
         read => read.map(round).map_err(|unfit| unfit.map(round)),
     }
 }

@@ -1,15 +1,22 @@
 //! One value into a column of any type.
 
-use super::{StoreFault, Unfit, double_text::fitted_double, named, number, temporal, text};
+use super::{
+    StoreFault, Unfit,
+    double_text::{fitted_double, usual_text},
+    named, number, temporal, text,
+};
 use crate::{
     BytesKind, Collation, Decimal, FloatDigits, SqlType, TextKind, UnsignedNumber, Value,
-    cast::{cast, cast_dated, int_range, moment, to_double},
+    cast::{CastWarnings, cast, cast_dated, int_range, moment, to_double},
     charset::{self, Charset},
     decimal::{NARROW_DIGITS_MAX, pow10, pow10_256},
     error::ErrorCode,
     json::{self, TextError},
     sql_type::DECIMAL128_MAX_PRECISION,
-    temporal::{DateModes, TIME_MAX_MICROS, ZERO_DATE, datetime_of},
+    temporal::{
+        DateModes, MICROS_PER_SECOND, TIME_MAX_MICROS, ZERO_DATE, datetime_of, datetime_parts, round_fraction,
+        rounds_beyond_last,
+    },
     time_zone::TimeZone,
 };
 use arrow_buffer::i256;
@@ -67,6 +74,9 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
             if is_narrow(column.ty) =>
         {
             store_double(value, length, column)
+        }
+        (Value::Float(_) | Value::Double(_), SqlType::Text { .. } | SqlType::Bytes { .. }) => {
+            store_text(usual_text(value).as_bytes(), column)
         }
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
             store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
@@ -244,7 +254,17 @@ fn store_bytes_as_text(bytes: &[u8], collation: Collation, column: StoredType) -
 fn not_negative(stored: Result<Value, Unfit<Value>>, is_negative: bool, plain: SqlType) -> Result<Value, Unfit<Value>> {
     match stored {
         Ok(_) | Err(Unfit { instead: Some(_), .. }) if is_negative => {
-            Err(Unfit { fault: StoreFault::OutOfRange, instead: implicit_default(plain) })
+            let fault = match stored {
+                Err(Unfit { fault: fault @ StoreFault::CutBeyond { .. }, .. }) => fault,
+                Err(Unfit { fault: StoreFault::CutDecimal, .. }) => StoreFault::CutBeyond { is_exact: true },
+                Err(Unfit { fault: StoreFault::Truncated, .. })
+                    if matches!(plain, SqlType::Float | SqlType::Double) =>
+                {
+                    StoreFault::CutBeyond { is_exact: false }
+                }
+                _ => StoreFault::OutOfRange,
+            };
+            Err(Unfit { fault, instead: implicit_default(plain) })
         }
         other => other,
     }
@@ -279,13 +299,29 @@ fn number_text(value: &Value, ty: SqlType) -> String {
 /// A number, date or time as a date or time.
 fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
     let StoredType { ty, zone, date_modes, .. } = column;
+    match fraction_of_zero(value, ty) {
+        Some(0) => return store_moment(&Value::Int(0), column),
+        Some(fraction) if matches!(ty, SqlType::DateTime { .. }) && !date_modes.no_zero_date => {
+            return Ok(Value::DateTime(fraction));
+        }
+        _ => {}
+    }
     let name = match ty {
         SqlType::Date => "date",
         SqlType::Time { .. } => "time",
         _ => "datetime",
     };
-    if let Some(unfit) = unfit_number(value, ty, name, date_modes) {
-        return Err(unfit);
+    let utc = |stored| match stored {
+        Value::DateTime(local) if matches!(ty, SqlType::Timestamp { .. }) => {
+            temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+        }
+        stored => Ok(stored),
+    };
+    if let Some(Unfit { fault, instead }) = unfit_number(value, ty, name, date_modes) {
+        return Err(Unfit {
+            fault,
+            instead: instead.and_then(|local| utc(local).map_or_else(|unfit| unfit.instead, Some)),
+        });
     }
     if let (Some(zero), Some(of)) = (zero_date(ty), moment(value, date_modes)) {
         // A number with parts that are zero is no date; the zero date and a date of another column are out of range.
@@ -296,15 +332,28 @@ fn store_moment(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>
             return Err(Unfit::new(fault, zero));
         }
     }
-    let (cast, warnings) = cast_dated(value, ty, date_modes);
-    match ((cast, warnings.of_value()), ty) {
-        ((Value::Null, _) | (_, Some(_)), _) => {
-            Err(Unfit { fault: StoreFault::Incorrect(name), instead: zero_date(ty) })
+    if let (Some(zero), Some(local)) = (zero_date(ty), moment(value, date_modes).and_then(|of| of.moment.datetime()))
+        && rounds_beyond_last(local, ty.fsp())
+    {
+        return Err(Unfit::new(StoreFault::BehindLast, zero));
+    }
+    let (cast, warnings) = cast_rounded(value, ty, date_modes);
+    match (cast, warnings.of_value()) {
+        (Value::Null, _) | (_, Some(_)) => Err(Unfit { fault: StoreFault::Incorrect(name), instead: zero_date(ty) }),
+        (stored, None) => utc(stored),
+    }
+}
+
+/// The value as a date or time. Half a second before midnight is the next day, also for a date.
+fn cast_rounded(value: &Value, ty: SqlType, date_modes: DateModes) -> (Value, CastWarnings) {
+    match (value, ty) {
+        (Value::Date(_), _) | (_, SqlType::Time { .. } | SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
+            cast_dated(value, ty, date_modes)
         }
-        ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {
-            temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
-        }
-        ((stored, None), _) => Ok(stored),
+        _ => match cast_dated(value, SqlType::DateTime { fsp: 0 }, date_modes) {
+            (Value::DateTime(moment), warnings) => (Value::Date(datetime_parts(moment).0), warnings),
+            other => other,
+        },
     }
 }
 
@@ -317,10 +366,21 @@ fn zero_date(ty: SqlType) -> Option<Value> {
     }
 }
 
+/// The datetime of a number below one: the zero date with a fraction of a second. `None` for other numbers, and for one
+/// that rounds to a second, which the zero date has not.
+fn fraction_of_zero(value: &Value, ty: SqlType) -> Option<i64> {
+    let is_fraction = matches!(value, Value::Decimal(_) | Value::Float(_) | Value::Double(_));
+    let number = if is_fraction && zero_date(ty).is_some() { to_double(value).0 } else { 0.0 };
+    let micros = (number > 0.0 && number < 1.0).then(|| (number * MICROS_PER_SECOND as f64).round() as i64)?;
+    Some(round_fraction(micros, ty.fsp())).filter(|rounded| *rounded < MICROS_PER_SECOND)
+}
+
 /// The fault of a number that is no date or time. `None` for one that is, and for what is no number.
 fn unfit_number(value: &Value, ty: SqlType, name: &'static str, date_modes: DateModes) -> Option<Unfit<Value>> {
     /// Numbers beyond those of 64 bits are none of a moment.
     const INTEGERS_END: f64 = 9.2e18;
+    /// Behind all numbers of 14 digits, which those of a date and time have.
+    const MOMENTS_END: f64 = 1e14;
     let is_number =
         matches!(value, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_));
     if !is_number {
@@ -340,12 +400,12 @@ fn unfit_number(value: &Value, ty: SqlType, name: &'static str, date_modes: Date
         return Some(Unfit::new(StoreFault::BeyondTimes, Value::Time(instead)));
     }
     let zero = zero_date(ty)?;
-    if number != 0.0 && !(1.0..=INTEGERS_END).contains(&number) {
+    if number != 0.0 && !(1.0..MOMENTS_END).contains(&number) {
         return Some(Unfit::new(StoreFault::NoSuchDate(name), zero));
     }
     // A fraction of a day is lost, which is more than a note.
     let has_clock = moment(value, date_modes).is_some_and(|of| of.has_clock);
-    let is_cut = number.fract() != 0.0 && !has_clock && !cast.is_null() && !matches!(ty, SqlType::Timestamp { .. });
+    let is_cut = number.fract() != 0.0 && !has_clock && !cast.is_null();
     is_cut.then(|| Unfit::new(StoreFault::Incorrect(name), cast))
 }
 

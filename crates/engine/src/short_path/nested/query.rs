@@ -285,7 +285,7 @@ impl Reader {
             }
             // Without FROM.
             Rel::Values { columns, rows } => (columns.is_empty() && rows.len() == 1).then_some(()),
-            Rel::Union { .. } | Rel::Window { .. } | Rel::Lateral { .. } => None,
+            Rel::Union { .. } | Rel::Window { .. } | Rel::Lateral { .. } | Rel::JsonTable { .. } => None,
             Rel::Recursive { .. } | Rel::Working { .. } | Rel::Rollup { .. } => None,
         }
     }

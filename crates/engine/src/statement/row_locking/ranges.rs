@@ -5,11 +5,12 @@
 use super::{RowLocks, add_scans, scans_of_subplans};
 use crate::{
     metadata_locks::TableUse,
+    processes::WAITING_FOR_TABLE,
     statement::{StatementContext, StatementTables, query::Planned},
 };
 use muster_algebra::{Plan, Scan};
 use muster_exec::TableSource;
-use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Transaction};
+use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Transaction, Waits};
 use muster_types::{KeyRange, Result, Value};
 use std::ops::ControlFlow;
 
@@ -72,13 +73,22 @@ impl StatementContext {
     }
 
     /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction
-    /// ends. Rows that the statement changes need no such lock.
+    /// ends. Who has rows of it is waited for as for a lock of rows. Rows that the statement changes need no such lock.
+    /// Errors: 1205, 1213, 1317, 3572.
     pub(super) fn lock_instead(&self, scan: &Scan, locks: &RowLocks<'_>) -> Result<()> {
         if locks.mode == LockMode::Exclusive {
             return Ok(());
         }
         let table = scan.table.id;
-        self.with_patience(|patience| self.transaction.use_table(table, TableUse::ReadOnly, patience)).map(drop)
+        match &locks.waits {
+            Waits::Never => match self.transaction.try_use_table(table, TableUse::ReadOnly) {
+                true => Ok(()),
+                false => Err(StorageError::WouldWait.into()),
+            },
+            Waits::Until { timeout, .. } => self.with_patience_for(*timeout, WAITING_FOR_TABLE, |patience| {
+                self.transaction.use_table(table, TableUse::ReadOnly, patience).map(drop)
+            }),
+        }
     }
 
     /// Locks ranges of an index. Returns false if they have too many rows: none is locked then.

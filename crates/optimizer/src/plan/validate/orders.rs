@@ -11,9 +11,10 @@ pub fn check(plan: &Plan) -> Result<()> {
     let order = plan.order.as_slice();
     match &plan.op {
         PlanOp::Scan(scan) => check_scan(scan, order),
-        PlanOp::Filter { input, .. } | PlanOp::Limit { input, .. } | PlanOp::Lateral { input, .. } => {
-            check_prefix(order, &input.order, "a filter, a limit or a dependent join")
-        }
+        PlanOp::Filter { input, .. }
+        | PlanOp::Limit { input, .. }
+        | PlanOp::Lateral { input, .. }
+        | PlanOp::JsonTable { input, .. } => check_prefix(order, &input.order, "a filter, a limit or a dependent join"),
         PlanOp::Project { input, exprs } => {
             check_prefix(order, &input.order, "a projection")?;
             let passes = |id: &ColId| exprs.iter().any(|(new, e)| new == id && *e == Expr::Column(*id));

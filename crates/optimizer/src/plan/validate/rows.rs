@@ -55,7 +55,9 @@ fn most_rows(plan: &Plan) -> f64 {
         PlanOp::HashAggregate { input, .. }
         | PlanOp::FinalAggregate { input, .. }
         | PlanOp::StreamAggregate { input, .. } => of(input),
-        PlanOp::Lateral { .. } | PlanOp::Working { .. } | PlanOp::Recursive { .. } => f64::INFINITY,
+        PlanOp::Lateral { .. } | PlanOp::JsonTable { .. } | PlanOp::Working { .. } | PlanOp::Recursive { .. } => {
+            f64::INFINITY
+        }
         PlanOp::UnionAll { inputs, .. } => inputs.iter().map(of).sum(),
         PlanOp::HashJoin { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti, left, .. }
         | PlanOp::MergeJoin { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::NullAwareAnti, left, .. }

@@ -41,6 +41,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
             Ok(())
         }
         PlanOp::Lateral { rows, .. } => check_expr(rows, columns),
+        PlanOp::JsonTable { table, .. } => check_expr(&table.document, columns),
         PlanOp::Project { exprs, .. } => exprs.iter().try_for_each(|(_, e)| check_expr(e, columns)),
         PlanOp::Values { rows } => rows.iter().flatten().try_for_each(|e| check_expr(e, columns)),
         PlanOp::HashAggregate { aggregates, .. }

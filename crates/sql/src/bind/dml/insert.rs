@@ -284,14 +284,13 @@ impl Binder<'_> {
         Ok(self.for_columns(bound, given))
     }
 
-    /// The query with the values that columns of these types take from DATE, ENUM, SET, YEAR and BIT columns.
+    /// The query with the values that columns of these types take.
     fn for_columns(&mut self, bound: BoundQuery, types: &[SqlType]) -> BoundQuery {
         let BoundQuery { rel, mut outputs } = bound;
         let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
         let before = exprs.len();
         for (output, ty) in outputs.iter_mut().zip(types) {
-            let column = self.column_item(output.id);
-            let item = self.copied(column, *ty);
+            let item = self.copied_from(&rel, output.id, *ty);
             if item.expr != Expr::Column(output.id) {
                 let id = self.new_column(&output.name, &item.expr, item.ty);
                 output.id = id;

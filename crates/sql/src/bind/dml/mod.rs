@@ -4,6 +4,7 @@
 //!   target   base tables by the names of a statement, through views too
 //!   insert   INSERT, REPLACE            search   the rows of UPDATE and DELETE
 //!   values   values and assignments     update, delete
+//!   column_value   the form in which a column takes a value
 //!   assigned what subqueries in assignments see      replace  expressions for columns
 //!   rules    the expressions of a table's definition
 //! ```
@@ -13,6 +14,7 @@
 //! those of the expressions; converting them to the columns' types is left to who stores them.
 
 mod assigned;
+mod column_value;
 mod delete;
 mod insert;
 mod replace;

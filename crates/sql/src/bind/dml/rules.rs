@@ -77,7 +77,7 @@ pub fn bind_row(table: &Arc<TableDef>, copies: &[(usize, SqlType)], env: &BindEn
     for (at, ty) in copies {
         let id = row.joined.from.columns.iter().find(|c| c.name == table.columns[*at].name).map(|c| c.id);
         let item = binder.column_item(id.unwrap_or(columns[*at]));
-        let item = binder.copied(item, *ty);
+        let item = binder.altered(item, *ty);
         exprs.push(row.stored(item.expr));
     }
     let bound = binder.into_bound(Rel::dual(), Vec::new())?;

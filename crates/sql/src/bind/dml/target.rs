@@ -53,9 +53,10 @@ pub(in crate::bind) fn base_tables(rel: &Rel, inner: bool) -> Vec<BaseTable<'_>>
 fn collect<'r>(rel: &'r Rel, inner: bool, found: &mut Vec<BaseTable<'r>>) {
     match rel {
         Rel::Get { table, columns, hints, .. } => found.push(BaseTable { table, columns, hints }),
-        Rel::Filter { input, .. } | Rel::Project { input, .. } | Rel::Lateral { input, .. } => {
-            collect(input, inner, found)
-        }
+        Rel::Filter { input, .. }
+        | Rel::Project { input, .. }
+        | Rel::Lateral { input, .. }
+        | Rel::JsonTable { input, .. } => collect(input, inner, found),
         Rel::Join { kind: JoinKind::Inner, left, right, .. } => {
             collect(left, inner, found);
             collect(right, inner, found);
@@ -127,9 +128,11 @@ pub(super) fn expose(rel: &mut Rel, table: ColId, wanted: &[(ColId, usize)]) -> 
             }
             found
         }
-        Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Lateral { input, .. } | Rel::Limit { input, .. } => {
-            expose(input, table, wanted)
-        }
+        Rel::Filter { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Lateral { input, .. }
+        | Rel::JsonTable { input, .. }
+        | Rel::Limit { input, .. } => expose(input, table, wanted),
         Rel::Project { input, exprs } => {
             let found = expose(input, table, wanted);
             if found {

@@ -1,22 +1,18 @@
 //! Values for columns, `DEFAULT(column)` and `VALUES(column)`.
 
-use super::NewValue;
+use super::{NewValue, column_value::hexadecimal};
 use crate::{
     InsertValue,
     bind::{
         Parameters,
         binder::Binder,
-        expr::{
-            ExprContext,
-            literal::{bytes_as_number, value_type},
-        },
-        output::chooses,
+        expr::{ExprContext, literal::value_type},
         scope::{Clause, Names, Scope},
     },
-    typing::{Item, arithmetic::KEPT_DIGITS, text_type},
+    typing::Item,
 };
-use muster_algebra::{ArithmeticOp, ColId, ColumnUse, DefaultValue, Expr, SubqueryKind};
-use muster_types::{Decimal, ErrorCode, Result, SqlError, SqlType, Value};
+use muster_algebra::{ColId, ColumnUse, DefaultValue, Expr, SubqueryKind};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -35,19 +31,7 @@ impl Binder<'_> {
             InsertValue::Default => NewValue::Default,
             InsertValue::Expr(expr) => {
                 let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
-                // A column gets the digits that a quotient keeps beyond those that it shows (MySQL:
-                // `Item::save_in_field`).
-                let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
-                let item = match ty.collation() {
-                    _ if is_whole_number(ty) && item.ty == SqlType::Date => self.date_as_whole_number(item),
-                    _ if ty.stored_type().is_numeric() => bytes_as_number(item),
-                    // The text of a time has the digits of its type.
-                    Some(collation) if item.ty.is_temporal() => {
-                        let text = text_type(item.ty, collation);
-                        self.convert(item, text)
-                    }
-                    _ => item,
-                };
+                let item = self.given_value(item, ty);
                 match item.expr {
                     Expr::Literal { value, .. } => NewValue::Value(value),
                     expr => NewValue::Expr(expr),
@@ -113,33 +97,6 @@ impl Binder<'_> {
         })
     }
 
-    /// A date as the value of a column of whole numbers: one that is one of several, as of MAX or IF, is a text there,
-    /// and the number of a column has the digits of a time of day, as MySQL copies columns.
-    fn date_as_whole_number(&mut self, date: Item) -> Item {
-        let is_chosen = match date.expr {
-            Expr::Column(id) => self.columns.is_chosen(id),
-            ref expr => chooses(expr),
-        };
-        match date.expr {
-            _ if is_chosen => self.convert_to_text(date, self.default_collation()),
-            Expr::Column(_) => {
-                let ty = SqlType::BIGINT;
-                let number = Box::new(Expr::Cast { arg: Box::new(date.expr), ty });
-                let factor = Box::new(Expr::literal(Value::Int(1_000_000), ty));
-                Item::new(Expr::Arithmetic { op: ArithmeticOp::Mul, left: number, right: factor, ty }, ty)
-            }
-            _ => date,
-        }
-    }
-
-    /// The value of a query's column for a column of this type: see [`Binder::for_column`], and dates.
-    pub(super) fn copied(&mut self, column: Item, ty: SqlType) -> Item {
-        match is_whole_number(ty) && column.ty == SqlType::Date {
-            true => self.date_as_whole_number(column),
-            false => self.for_column(column, ty),
-        }
-    }
-
     /// Takes the subqueries out of an expression: each becomes a column of `taken`.
     pub(super) fn take_subqueries(&mut self, expr: &mut Expr, taken: &mut Vec<(ColId, Expr)>) {
         if let Expr::Subquery(subquery) = expr {
@@ -150,20 +107,6 @@ impl Binder<'_> {
             return;
         }
         expr.children_mut().into_iter().for_each(|child| self.take_subqueries(child, taken));
-    }
-}
-
-/// Returns true for a column of whole numbers.
-fn is_whole_number(ty: SqlType) -> bool {
-    ty.stored_type().is_integer() || matches!(ty, SqlType::Year | SqlType::Bit { .. })
-}
-
-/// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.
-fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
-    match ty.stored_type().is_numeric() {
-        true if bytes.iter().skip_while(|b| **b == 0).count() > 8 => Value::Decimal(Decimal::new(1 << 64, 0)),
-        true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
-        false => Value::Bytes(bytes.to_vec()),
     }
 }
 

@@ -134,7 +134,10 @@ impl Binder<'_> {
         }
         match parts {
             // Without any table, not even one around, it is the table that is unknown.
-            [.., table, _] if cx.scope.from.relations.is_empty() && cx.scope.parent.is_none() => {
+            [.., table, _]
+                if cx.clause == Clause::TableFunction
+                    || cx.scope.from.relations.is_empty() && cx.scope.parent.is_none() =>
+            {
                 let message = format!("Unknown table '{table}' in {}", cx.clause.name());
                 Err(SqlError::new(ErrorCode::UnknownTable, message))
             }

@@ -196,7 +196,7 @@ impl Binder<'_> {
         Ok(Item { derivation: Derivation::Explicit, decimals: None, ..self.no_operand(item) })
     }
 
-    fn cast_type(&mut self, to: &DataType, item: &Item) -> Result<SqlType> {
+    pub(super) fn cast_type(&mut self, to: &DataType, item: &Item) -> Result<SqlType> {
         let collation = self.default_collation();
         let default = || collation;
         Ok(match to {

@@ -159,6 +159,9 @@ impl Binder<'_> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
         }
+        if name == "JSON_VALUE" {
+            return self.json_value(args, cx);
+        }
         if let Some(function) = LibraryFunction::by_name(name) {
             return self.library_call(function, args, cx);
         }

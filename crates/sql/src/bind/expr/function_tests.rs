@@ -10,7 +10,7 @@ const BEGIN: &str = "<!-- functions: begin -->\n";
 const END: &str = "<!-- functions: end -->\n";
 
 /// Functions that the parser or the binder knows by their syntax.
-const OF_THE_SYNTAX: &[&str] = &["DEFAULT", "EXTRACT", "GROUPING", "POSITION", "TIMESTAMPADD", "VALUES"];
+const OF_THE_SYNTAX: &[&str] = &["DEFAULT", "EXTRACT", "GROUPING", "JSON_TABLE", "POSITION", "TIMESTAMPADD", "VALUES"];
 
 /// A row of the table for each section: the functions that there are, and those that there are not.
 fn table() -> String {

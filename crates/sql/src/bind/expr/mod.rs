@@ -37,6 +37,7 @@ mod compare;
 mod convert;
 mod function;
 mod json;
+mod json_value;
 mod library;
 pub(crate) mod literal;
 mod name_const;

@@ -54,6 +54,9 @@ fn rel(r: &Rel, columns: &Columns, depth: usize, out: &mut String) {
                 .collect();
             format!("aggregate [{}] {}", list(group, columns), calls.join(", ")).trim_end().to_string()
         }
+        Rel::JsonTable { table, keeps, .. } => {
+            format!("{}json table {}", if *keeps { "left " } else { "" }, expr(&table.document, columns))
+        }
         Rel::Lateral { rows, keeps, .. } => {
             format!("{}lateral {}", if *keeps { "left " } else { "" }, expr(rows, columns))
         }

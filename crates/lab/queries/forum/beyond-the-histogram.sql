@@ -1,0 +1,1 @@
+SELECT COUNT(*), SUM(c.stars) FROM posts p JOIN comments c ON c.post_id = p.id WHERE p.created > '2030-01-01';

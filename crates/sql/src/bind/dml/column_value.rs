@@ -1,0 +1,171 @@
+//! The form in which a column takes the value of an expression.
+//!
+//! MySQL stores a number, a date or a text by its own rule each (`Item::save_in_field`), and copies a column by the
+//! rules for its type (`field_conv`). Both differ from a cast in these:
+//!
+//! ```text
+//!   hexadecimal literal    a number for a numeric column, bytes for all others
+//!   date or time           of a function: the number or the text of its type; of IF, MAX and their kin: the text;
+//!                          of a column: the number of a date and a time of day for whole numbers
+//!   text of another character set    its own bytes for a byte string
+//! ```
+//!
+//! ALTER TABLE copies by a third set of rules ([`Binder::altered`]).
+
+use crate::{
+    bind::{binder::Binder, expr::literal::bytes_as_number, output::chooses},
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, text_type},
+};
+use muster_algebra::{ArithmeticOp, ColId, Expr, Rel};
+use muster_types::{Decimal, SqlType, Value, charset::Charset};
+
+/// Bytes of the longest hexadecimal literal that is an integer.
+const INTEGER_BYTES: usize = 8;
+
+impl Binder<'_> {
+    /// The value of an expression for a column of this type. A column gets the digits that a quotient keeps beyond
+    /// those that it shows.
+    pub(super) fn given_value(&mut self, item: Item, ty: SqlType) -> Item {
+        let is_column = matches!(item.expr, Expr::Column(_));
+        let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
+        match ty.stored_type().is_numeric() || ty == SqlType::Year {
+            true if !item.ty.is_temporal() => bytes_as_number(item),
+            _ => self.taken_form(item, is_column, ty),
+        }
+    }
+
+    /// The value of a column for a column of this type.
+    pub(super) fn copied(&mut self, column: Item, ty: SqlType) -> Item {
+        let item = self.for_column(column, ty);
+        self.taken_form(item, true, ty)
+    }
+
+    /// The value of a column for the same column with this type (MySQL: `Copy_field`): a BIT is copied as a number, and
+    /// a number comes into a column of dates, an ENUM and a SET as its text.
+    pub(super) fn altered(&mut self, column: Item, ty: SqlType) -> Item {
+        let declared = self.declared_type(&column).unwrap_or(column.ty);
+        let is_number = declared.stored_type().is_numeric() || declared == SqlType::Year;
+        let takes_text = ty.is_temporal() || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
+        match (declared, ty) {
+            (SqlType::Bit { .. }, _) => self.no_operand(column),
+            (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year, SqlType::Bit { .. }) => self.bare(column),
+            (_, SqlType::Bit { .. }) if declared.stored_type().is_integer() => column,
+            (_, SqlType::Bit { .. }) => as_integer(column),
+            (_, SqlType::Year) if declared.is_temporal() => as_integer(column),
+            (SqlType::Date, _) if ty.stored_type().is_integer() => column,
+            _ if is_number && takes_text && declared != ty => self.convert_to_text(column, self.default_collation()),
+            _ => self.copied(column, ty),
+        }
+    }
+
+    /// The value of a query's column for a column of this type: what the query computes is the value of an expression.
+    pub(super) fn copied_from(&mut self, query: &Rel, id: ColId, ty: SqlType) -> Item {
+        let made = self.made_by(query, id);
+        let is_number = ty.stored_type().is_numeric() || ty == SqlType::Year;
+        if let Some((id, Expr::Literal { value: Value::Bytes(bytes), .. })) = &made
+            && self.hexadecimal_columns.contains(id)
+            && is_number
+        {
+            let value = hexadecimal(bytes, ty);
+            let ty = super::values::value_type_of(&value, self);
+            return Item::literal(value, ty);
+        }
+        let item = self.column_item(id);
+        let item = self.for_column(item, ty);
+        self.taken_form(item, made.is_none(), ty)
+    }
+
+    /// The expression that makes a column of a query, with the column that it makes; `None` for a column of a table.
+    fn made_by(&self, rel: &Rel, id: ColId) -> Option<(ColId, Expr)> {
+        match rel {
+            _ if self.stored_columns.contains_key(&id) => None,
+            Rel::Sort { input, .. } | Rel::Limit { input, .. } | Rel::Filter { input, .. } => self.made_by(input, id),
+            Rel::Project { input, exprs } => match exprs.iter().find(|(made, _)| *made == id) {
+                // A function may give a column unchanged, which is a value of its own nevertheless.
+                Some((made, Expr::Column(below)))
+                    if self.columns.get(*made).origin.is_some() || self.columns.get(*below).origin.is_none() =>
+                {
+                    self.made_by(input, *below)
+                }
+                Some((made, expr)) => Some((*made, expr.clone())),
+                None => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A value that has its own type in the form that a column of type `ty` takes.
+    fn taken_form(&mut self, item: Item, is_column: bool, ty: SqlType) -> Item {
+        let takes_bytes = ty.is_bytes() || matches!(ty, SqlType::Bit { .. });
+        match item.ty {
+            SqlType::Text { collation, .. } if takes_bytes && collation.character_set() != Charset::Utf8mb4 => {
+                return self.encoded(item);
+            }
+            _ if !item.ty.is_temporal() => return item,
+            _ => {}
+        }
+        let is_text_taken = ty.is_text() || takes_bytes || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
+        let is_of_days = |ty: SqlType| ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
+        match ty {
+            SqlType::Bit { .. } | SqlType::Year if is_column && !self.is_chosen(&item) => self.moment_as_number(item),
+            _ if is_text_taken => self.moment_as_text(item, ty),
+            _ if self.is_chosen(&item) && !(is_of_days(item.ty) && is_of_days(ty)) => self.moment_as_text(item, ty),
+            _ if is_column && item.ty == SqlType::Date && ty.stored_type().is_integer() => self.moment_as_number(item),
+            _ => item,
+        }
+    }
+
+    /// Returns true for one of several dates or times, as of MAX or IF.
+    fn is_chosen(&self, item: &Item) -> bool {
+        match &item.expr {
+            Expr::Column(id) => self.columns.is_chosen(*id),
+            expr => chooses(expr),
+        }
+    }
+
+    /// A date or time as the text of its type, which has all digits behind the point.
+    fn moment_as_text(&mut self, item: Item, ty: SqlType) -> Item {
+        let collation = ty.collation().unwrap_or(self.default_collation());
+        let text = text_type(item.ty, collation);
+        self.convert(item, text)
+    }
+
+    /// The date or time of a column as a whole number; that of a date has the digits of a time of day.
+    fn moment_as_number(&self, moment: Item) -> Item {
+        let is_date = moment.ty == SqlType::Date;
+        let number = as_integer(moment);
+        if !is_date {
+            return number;
+        }
+        let ty = number.ty;
+        let factor = Box::new(Expr::literal(Value::Int(1_000_000), ty));
+        Item::new(Expr::Arithmetic { op: ArithmeticOp::Mul, left: Box::new(number.expr), right: factor, ty }, ty)
+    }
+
+    /// A text as its bytes in its character set.
+    fn encoded(&mut self, text: Item) -> Item {
+        let bytes = match text.ty {
+            SqlType::Text { length, collation, .. } => u64::from(length) * u64::from(collation.charset_max_bytes()),
+            _ => 0,
+        };
+        let encoded = self.convert(text, bytes_of_length(bytes));
+        Item { derivation: Derivation::Implicit, ..encoded }
+    }
+}
+
+/// The value as CAST makes a whole number of it.
+fn as_integer(item: Item) -> Item {
+    let ty = SqlType::BIGINT;
+    Item::new(Expr::Cast { arg: Box::new(item.expr), ty }, ty)
+}
+
+/// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.
+pub(super) fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
+    match ty.stored_type().is_numeric() || ty == SqlType::Year {
+        true if bytes.iter().skip_while(|b| **b == 0).count() > INTEGER_BYTES => {
+            Value::Decimal(Decimal::new(1 << 64, 0))
+        }
+        true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
+        false => Value::Bytes(bytes.to_vec()),
+    }
+}
