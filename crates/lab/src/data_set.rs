@@ -6,7 +6,7 @@ use crate::{
     dbt3, forum, functions, pages, ssb, sysbench, tpcc,
 };
 use arrow_array::RecordBatch;
-use muster_engine::types::Value;
+use muster_engine::types::{SqlType, Value};
 use std::{
     borrow::Cow,
     io::{self, Write},
@@ -54,6 +54,22 @@ pub(crate) enum RowSource {
 }
 
 impl DataSet {
+    /// Tables of a generator at a scale (0 < scale <= 100): for each its name, about how many rows it has, and what
+    /// makes them.
+    pub(crate) fn at_scale(
+        name: &'static str,
+        schema: &'static str,
+        scale: f64,
+        tables: impl IntoIterator<Item = (&'static str, u64, RowSource)>,
+    ) -> Result<DataSet, NoSuchScale> {
+        if !(scale > 0.0 && scale <= 100.0) {
+            return Err(NoSuchScale(scale));
+        }
+        let table =
+            |(name, rows, source): (&'static str, u64, RowSource)| DataTable { name: name.into(), rows, source };
+        Ok(DataSet { name, schema: schema.into(), tables: tables.into_iter().map(table).collect() })
+    }
+
     /// DBT-3 with uneven part keys and dates that depend on each other, in a database of its own.
     pub fn dbt3_skewed(scale: f64, skew: dbt3::Skew) -> Result<DataSet, NoSuchScale> {
         let mut data = Workload::Dbt3.data_set(scale)?;
@@ -98,16 +114,13 @@ impl DataTable {
                 }
                 RowSource::Tpcc(table, scale) => table.batches(scale, &mut send),
                 RowSource::Pages(table, scale) => {
-                    let columns = table.columns();
-                    table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
+                    send_pieces(&table.columns(), &mut send, &|rows| table.pieces(scale, rows));
                 }
                 RowSource::Forum(table, scale) => {
-                    let columns = table.columns();
-                    table.pieces(scale, &mut |rows| send(batch_of_values(&columns, rows)));
+                    send_pieces(&table.columns(), &mut send, &|rows| table.pieces(scale, rows));
                 }
                 RowSource::Operands(count) => {
-                    let columns = functions::columns();
-                    functions::pieces(count, &mut |rows| send(batch_of_values(&columns, rows)));
+                    send_pieces(&functions::columns(), &mut send, &|rows| functions::pieces(count, rows));
                 }
             }
         });
@@ -141,6 +154,11 @@ impl DataTable {
 
 /// Takes rows; false ends the rows.
 type SendRows<'a> = &'a mut dyn FnMut(&[Vec<Value>]) -> bool;
+
+/// Hands out rows that come piece by piece as batches.
+fn send_pieces(columns: &[SqlType], send: &mut dyn FnMut(RecordBatch) -> bool, pieces: &dyn Fn(SendRows)) {
+    pieces(&mut |rows| send(batch_of_values(columns, rows)));
+}
 
 /// Writes rows that come piece by piece.
 fn write_pieces(out: &mut dyn Write, pieces: &dyn Fn(SendRows)) -> io::Result<()> {

@@ -12,7 +12,7 @@ pub use tables::Table;
 
 use crate::{
     NoSuchScale, Query,
-    data_set::{DataSet, DataTable, RowSource},
+    data_set::{DataSet, RowSource},
 };
 
 macro_rules! queries {
@@ -30,14 +30,6 @@ pub const QUERIES: &[Query] = queries!(
 
 /// The tables at a scale (0 < scale <= 100): 1 is 500,000 comments.
 pub fn data_set(scale: f64) -> Result<DataSet, NoSuchScale> {
-    if !(scale > 0.0 && scale <= 100.0) {
-        return Err(NoSuchScale(scale));
-    }
-    let table = |table: Table| DataTable {
-        name: table.name().into(),
-        rows: table.rows(scale),
-        source: RowSource::Forum(table, scale),
-    };
-    let tables = Table::ALL.into_iter().map(table).collect();
-    Ok(DataSet { name: "forum", schema: include_str!("schema.sql").into(), tables })
+    let tables = Table::ALL.map(|table| (table.name(), table.rows(scale), RowSource::Forum(table, scale)));
+    DataSet::at_scale("forum", include_str!("schema.sql"), scale, tables)
 }

@@ -23,7 +23,7 @@ pub(crate) use values::Random;
 
 use crate::{
     NoSuchScale,
-    data_set::{DataSet, DataTable, RowSource},
+    data_set::{DataSet, RowSource},
 };
 
 /// The database that is used when no other is named.
@@ -31,14 +31,6 @@ pub const DATABASE: &str = "pages";
 
 /// The tables at a scale (0 < scale <= 100): 1 is 50,000 users with 150,000 orders.
 pub fn data_set(scale: f64) -> Result<DataSet, NoSuchScale> {
-    if !(scale > 0.0 && scale <= 100.0) {
-        return Err(NoSuchScale(scale));
-    }
-    let table = |table: Table| DataTable {
-        name: table.name().into(),
-        rows: table.rows(scale),
-        source: RowSource::Pages(table, scale),
-    };
-    let tables = Table::ALL.into_iter().map(table).collect();
-    Ok(DataSet { name: DATABASE, schema: include_str!("schema.sql").into(), tables })
+    let tables = Table::ALL.map(|table| (table.name(), table.rows(scale), RowSource::Pages(table, scale)));
+    DataSet::at_scale(DATABASE, include_str!("schema.sql"), scale, tables)
 }
