@@ -61,7 +61,7 @@ pub enum JsonTableContent {
     Value { path: String, on_empty: JsonTableFallback, on_error: JsonTableFallback },
 }
 
-/// What stands in a column without a value, or with one that it does not hold.
+/// The value of a column that has none, or one that it does not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum JsonTableFallback {
     Null,

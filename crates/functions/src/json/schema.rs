@@ -111,7 +111,7 @@ impl<'a> Validator<'a> {
         Validator { root, depth, checks_left, is_endless }
     }
 
-    /// What is wrong with the document. Error: 3157 for a schema that leads too deep into itself.
+    /// The fault of the document. Error: 3157 for a schema that leads too deep into itself.
     fn failure(&self, document: JsonView) -> Result<Option<Failure>> {
         let failure = self.check(self.root, &Pointer::Root, document, &Pointer::Root).err();
         if self.is_endless.get() { Err(json::JsonLimit::TooDeep.error()) } else { Ok(failure) }
@@ -414,7 +414,7 @@ fn has_remote_reference(view: JsonView) -> bool {
     }
 }
 
-/// What is wrong with the document; `None` for nothing. Errors: 3853 for a schema that is no object, 1235 for one that
+/// The fault of the document; `None` if it has none. Errors: 3853 for a schema that is no object, 1235 for one that
 /// refers to another document, 3157 for one that leads too deep into itself.
 fn failure(call: &Call, args: &[Value]) -> Result<Option<Failure>> {
     let (schema, document) = (document(call, args, 0)?, document(call, args, 1)?);

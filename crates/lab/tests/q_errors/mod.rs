@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// By how much a factor may differ from that of the file: samples are drawn once for each load.
 const TOLERANCE: f64 = 1.2;
 
-/// What the median and the 95th percentile of a kind may come to at most.
+/// The largest median and 95th percentile of a kind.
 const BOUNDS: [(OperatorKind, f64, f64); 2] = [(OperatorKind::Table, 1.3, 3.0), (OperatorKind::Join, 1.5, 10.0)];
 
 /// Compares the estimates of all queries with the file, and with the bounds.

@@ -189,7 +189,7 @@ impl Binder<'_> {
         Ok(JsonTableContent::Value { path, on_empty, on_error })
     }
 
-    /// What the column has instead of a value. Errors: 1235 for a DEFAULT that is no text, 3141 for one that is no
+    /// The column's value where it has none. Errors: 1235 for a DEFAULT that is no text, 3141 for one that is no
     /// JSON, 1067 for a container where the column holds none, 3156 and 3669 for a value that the column does not hold.
     fn json_fallback(
         &self,

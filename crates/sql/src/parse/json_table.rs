@@ -39,7 +39,7 @@ pub(crate) struct ValueColumn {
     pub is_reversed: bool,
 }
 
-/// What a column has instead of a value.
+/// The value of a column that has none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WrittenFallback {
     Null,

@@ -22,7 +22,7 @@ use sqlparser::{
 /// Characters of the result without RETURNING.
 const DEFAULT_LENGTH: u64 = 512;
 
-/// What JSON_VALUE gives where there is no value, or none that it can give.
+/// The answer of JSON_VALUE where there is no value, or none that it can give.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fallback<'a> {
     /// NULL, since the statement says nothing.

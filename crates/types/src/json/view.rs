@@ -58,7 +58,7 @@ pub struct ArrayView<'a>(Container<'a>);
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectView<'a>(Container<'a>);
 
-/// Where a value lies in a document, which may be kept apart from the document.
+/// The place of a value in a document, which may be kept apart from the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonPlace {
     kind: u8,
@@ -184,7 +184,7 @@ impl<'a> JsonView<'a> {
         length_prefixed(rest).map_or(rest.len(), |bytes| bytes.as_ptr().addr() - rest.as_ptr().addr() + bytes.len())
     }
 
-    /// Where the value lies in the document that it was found in.
+    /// The place of the value in the document that it was found in.
     pub fn place_in(self, whole: JsonView<'_>) -> JsonPlace {
         let offset = self.bytes.as_ptr().addr().wrapping_sub(whole.bytes.as_ptr().addr());
         JsonPlace { kind: self.kind, offset }

@@ -114,7 +114,7 @@ impl Column {
         }
     }
 
-    /// What the path has found as a value of the column.
+    /// The value of the column for what the path has found.
     fn found(&self, found: &[JsonView<'_>]) -> std::result::Result<Value, Unstored> {
         let is_json = self.stored.ty == SqlType::Json;
         match found {
