@@ -29,6 +29,8 @@ pub struct KeptQuery {
     tables: Weak<TableSet>,
     /// Those that it reads, and the views that it reads them through.
     pub used: Vec<TableId>,
+    /// Has `FOR UPDATE` or `FOR SHARE`.
+    pub locks_rows: bool,
     rules: ValueRules,
     text_bytes: usize,
     last: Mutex<Option<Arc<LastPlan>>>,
@@ -61,6 +63,7 @@ impl KeptQuery {
             bound: bound.clone(),
             tables: Arc::downgrade(tables),
             used,
+            locks_rows: matches!(statement, Statement::Query(query) if !query.locking().is_empty()),
             rules: rules.clone(),
             text_bytes: text.len(),
             last: Mutex::default(),

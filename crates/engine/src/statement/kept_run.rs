@@ -26,11 +26,10 @@ impl KeptRun {
         if !tables.lock_to_read()? {
             return Ok(None);
         }
-        let locks = context.reads_lock();
-        if locks {
+        if self.query.locks_rows || context.reads_lock() {
             tables.will_lock_rows();
         }
-        let is_plain = KeptRun::may_share_plans(context);
+        let is_plain = self.query.may_share_plans(context);
         let variables = &context.session.variables;
         if is_plain && let Some(last) = self.query.last(&self.values, variables) {
             let (plan, columns, outputs) = (last.plan.clone(), last.columns.clone(), last.outputs.clone());
@@ -42,11 +41,14 @@ impl KeptRun {
         }
         Ok(Some(planned))
     }
+}
 
+impl KeptQuery {
     /// Returns true if a statement may take a plan that was made for another one, and its own serves others. An older
-    /// view may not see all that an index has; and a trace tells of planning.
-    pub fn may_share_plans(context: &StatementContext) -> bool {
-        !context.reads_lock() && context.known_view().is_none() && context.trace.get().is_none()
+    /// view may not see all that an index has; rows are locked by what the transaction's level asks for; and a trace
+    /// tells of planning.
+    pub fn may_share_plans(&self, context: &StatementContext) -> bool {
+        !self.locks_rows && !context.reads_lock() && context.known_view().is_none() && context.trace.get().is_none()
     }
 }
 

@@ -127,3 +127,53 @@ async fn kept_queries_see_what_their_transaction_sees() {
     assert_eq!(refused.err().map(|e| e.code.number()), Some(1100));
     root.execute("UNLOCK TABLES").await.unwrap();
 }
+
+/// Queries that lock rows and that the short path does not take, and what they say of a = 2 then.
+const LOCKING: [&str; 3] = [
+    "SELECT id, n, (SELECT COUNT(*) FROM b WHERE b.a = a.id) FROM a WHERE id <= # ORDER BY id FOR UPDATE",
+    "SELECT id, n FROM a WHERE id = # OR n IN (SELECT m FROM b WHERE id > 77) ORDER BY id FOR SHARE",
+    "SELECT a.id, a.n FROM a JOIN b ON b.a <> a.id WHERE a.id <= # ORDER BY 1, b.id FOR UPDATE OF a",
+];
+
+/// They lock the newest rows each time, in transactions with an older view, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kept_queries_lock_what_they_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, mut root) = opened(directory.path()).await;
+    let (mut old, mut other) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    for query in LOCKING {
+        root.execute("UPDATE a SET n = 2 WHERE id = 2").await.unwrap();
+        let text = query.replace('#', "2");
+        assert!(!is_short(&mut root, &text).await, "{text}");
+        let prepared = root.prepare(&query.replace('#', "?")).await.unwrap();
+        let first = rows(&mut root, &text).await.unwrap();
+        old.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT").await.unwrap();
+        root.execute("UPDATE a SET n = 20 WHERE id = 2").await.unwrap();
+        let changed = rows(&mut old, &text).await.unwrap();
+        assert_ne!(changed, first, "{text}");
+        assert_eq!(rows(&mut old, "SELECT n FROM a WHERE id = 2").await.unwrap(), [["2"]]);
+        for locked in ["2", "3"] {
+            let asked = format!("SELECT n FROM a WHERE id = {locked} FOR UPDATE NOWAIT");
+            let refused = rows(&mut other, &asked).await.err().map(|e| e.code.number());
+            // The second query reads all rows.
+            let is_read = locked == "2" || query == LOCKING[1];
+            assert_eq!(refused, is_read.then_some(3572), "{text}, {locked}");
+        }
+        old.execute("ROLLBACK").await.unwrap();
+        root.execute("BEGIN").await.unwrap();
+        let outcome = root.execute_prepared(prepared.id, &[Value::Int(2)]).await.unwrap();
+        assert_eq!(crate::fixture::rows_of(outcome).await.unwrap(), changed, "{query}");
+        let refused = rows(&mut other, "SELECT n FROM a WHERE id = 2 FOR UPDATE NOWAIT").await;
+        assert_eq!(refused.err().map(|e| e.code.number()), Some(3572), "{query}");
+        root.execute("ROLLBACK").await.unwrap();
+    }
+    // A right that is taken away counts at once.
+    for sql in ["CREATE USER u", "GRANT SELECT, UPDATE ON db.* TO u"] {
+        root.execute(sql).await.unwrap();
+    }
+    let mut user = in_db(&database, "u").await;
+    let text = LOCKING[0].replace('#', "2");
+    rows(&mut user, &text).await.unwrap();
+    root.execute("REVOKE UPDATE ON db.* FROM u").await.unwrap();
+    assert_eq!(rows(&mut user, &text).await.err().map(|e| e.code.number()), Some(1142));
+}

@@ -11,7 +11,7 @@ use crate::{
         type_of, with_list, with_values,
     },
     statement::{
-        BindEnvironment, KeptRun, StatementContext, StatementTables,
+        BindEnvironment, StatementContext, StatementTables,
         query::{self, Planned},
     },
     variables,
@@ -119,9 +119,11 @@ impl SessionState {
         };
         let rules = ValueRules::of(&types, list, Some(&bound.rel), numbers, environment.moments());
         let Some(rules) = rules else { return Ok(Known::General(None)) };
-        let kept = match (&lock, list) {
-            (None, None) => KeptQuery::of(&statement, text, &bound, &rules, (tables.set(), tables.used())),
-            _ => None,
+        // A query that skips what is locked may have to be planned twice.
+        let skips = lock.as_ref().is_some_and(|lock| lock.blocked == Blocked::Skips);
+        let kept = match list.is_none() && !skips {
+            true => KeptQuery::of(&statement, text, &bound, &rules, (tables.set(), tables.used())),
+            false => None,
         };
         let kept = kept.map(Arc::new);
         let shape = Shape::of(&bound).filter(|_| lock.is_none());
@@ -140,7 +142,7 @@ impl SessionState {
         let direct = shape.and_then(|shape| direct_way(shape, list, &general.plan, tables));
         let way = direct.or_else(|| nested_way(joined?, &general.plan, lock, tables));
         let Some((way, in_key_order)) = way else {
-            if let Some(kept) = kept.as_ref().filter(|_| KeptRun::may_share_plans(context)) {
+            if let Some(kept) = kept.as_ref().filter(|kept| kept.may_share_plans(context)) {
                 // The general path, which the statement takes now, need not plan it again.
                 kept.keep(general.last_plan(context, values.to_vec()));
             }
