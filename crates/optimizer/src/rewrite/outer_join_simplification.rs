@@ -11,7 +11,7 @@ use anti_join::Mentions;
 use muster_algebra::{Expr, JoinKind, Rel, lateral_outputs};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let mentions = Mentions::of(&rel, &rel.output());
     // Subqueries first, each by itself; then this level from the top.
     let rel = bottom_up(rel, &mut |mut node| {
@@ -23,7 +23,7 @@ pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
         }
         Ok(node)
     })?;
-    bottom_up(simplify(rel, &[]), &mut |node| Ok(anti_join::turned(node, &mentions)))
+    bottom_up(simplify(rel, &[]), &mut |node| Ok(anti_join::turned(node, &mentions, context.columns)))
 }
 
 /// `known`: conditions that every row must pass above.

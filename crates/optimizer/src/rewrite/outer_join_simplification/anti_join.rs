@@ -3,7 +3,7 @@
 
 use crate::properties::{not_null_columns, rejects_null};
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Expr, JoinKind, Rel};
+use muster_algebra::{ColId, Columns, Expr, JoinKind, Rel};
 use std::collections::HashMap;
 
 /// How often columns are mentioned in a statement.
@@ -55,19 +55,24 @@ impl Mentions {
     }
 }
 
-/// Turns a left join with a condition above it into an anti join, if the condition says that there is no partner and
-/// nothing else mentions the columns of the right input.
-pub fn turned(rel: Rel, mentions: &Mentions) -> Rel {
+/// Turns a left join with a condition above it into an anti join, if the condition says that there is no partner. What
+/// is wanted of the columns of the right input all the same is NULL.
+pub fn turned(rel: Rel, mentions: &Mentions, columns: &Columns) -> Rel {
     let Rel::Filter { input, mut predicates } = rel else { return rel };
-    let says_alone = |p: &Expr| says_alone(&input, p) && nothing_else_is_wanted(&input, p, mentions);
-    let Some(at) = predicates.iter().position(says_alone) else {
+    let Some(at) = predicates.iter().position(|p| says_alone(&input, p)) else {
         return Rel::Filter { input, predicates };
     };
-    predicates.remove(at);
-    let joined = match *input {
+    let condition = predicates.remove(at);
+    let wanted = wanted_of_right(&input, &condition, mentions);
+    let mut joined = match *input {
         Rel::Join { left, right, on, straight, .. } => Rel::Join { kind: JoinKind::Anti, left, right, on, straight },
         other => other,
     };
+    if !wanted.is_empty() {
+        let passed = joined.output().into_iter().map(|id| (id, Expr::Column(id)));
+        let exprs = passed.chain(wanted.into_iter().map(|id| (id, Expr::null(columns.ty(id))))).collect();
+        joined = Rel::Project { input: Box::new(joined), exprs };
+    }
     if predicates.is_empty() { joined } else { Rel::Filter { input: Box::new(joined), predicates } }
 }
 
@@ -83,9 +88,10 @@ fn says_alone(join: &Rel, condition: &Expr) -> bool {
         && (not_null_columns(right).contains(id) || on.iter().any(|condition| rejects_null(condition, &only)))
 }
 
-fn nothing_else_is_wanted(join: &Rel, condition: &Expr, mentions: &Mentions) -> bool {
-    let Rel::Join { right, .. } = join else { return false };
-    scope::output_set(right).into_iter().all(|id| !mentions.has_outside(id, join, condition))
+/// The columns of the right input that are mentioned outside of the join and the condition.
+fn wanted_of_right(join: &Rel, condition: &Expr, mentions: &Mentions) -> Vec<ColId> {
+    let Rel::Join { right, .. } = join else { return Vec::new() };
+    right.output().into_iter().filter(|id| mentions.has_outside(*id, join, condition)).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +99,8 @@ mod tests {
     use super::*;
     use crate::testing::builder::*;
 
-    fn turned_kind(condition: impl Fn(&[ColId], &[ColId]) -> Vec<Expr>, wants_right: bool) -> JoinKind {
+    /// What becomes of a left join, of whose right side the statement delivers a column or not.
+    fn turned_join(condition: impl Fn(&[ColId], &[ColId]) -> Vec<Expr>, wants_right: bool) -> Rel {
         let mut t = Tables::new();
         let (l, r) = (t.table("l", &["a", "x"]), t.table("r", &["b", "y"]));
         let (left, right) = (l.ids.clone(), r.ids.clone());
@@ -102,27 +109,40 @@ mod tests {
         outputs.extend(right.iter().take(usize::from(wants_right)));
         let rel = filter(joined, condition(&left, &right));
         let mentions = Mentions::of(&rel, &outputs);
-        fn kind(rel: &Rel) -> JoinKind {
-            match rel {
-                Rel::Join { kind, .. } => *kind,
-                other => kind(other.inputs()[0]),
-            }
+        turned(rel, &mentions, &t.columns)
+    }
+
+    fn kind(rel: &Rel) -> JoinKind {
+        match rel {
+            Rel::Join { kind, .. } => *kind,
+            other => kind(other.inputs()[0]),
         }
-        kind(&turned(rel, &mentions))
     }
 
     #[test]
     fn rows_without_a_partner_are_an_anti_join() {
-        assert_eq!(turned_kind(|_, r| vec![is_null(r[0])], false), JoinKind::Anti, "a key is never NULL");
-        assert_eq!(turned_kind(|_, r| vec![is_null(r[1])], false), JoinKind::Anti, "the join rejects NULL");
-        assert_eq!(turned_kind(|l, r| vec![eq(l[0], 5), is_null(r[0])], false), JoinKind::Anti);
+        let turned_kind = |condition: &dyn Fn(&[ColId], &[ColId]) -> Vec<Expr>| kind(&turned_join(condition, false));
+        assert_eq!(turned_kind(&|_, r| vec![is_null(r[0])]), JoinKind::Anti, "a key is never NULL");
+        assert_eq!(turned_kind(&|_, r| vec![is_null(r[1])]), JoinKind::Anti, "the join rejects NULL");
+        assert_eq!(turned_kind(&|l, r| vec![eq(l[0], 5), is_null(r[0])]), JoinKind::Anti);
+        assert_eq!(turned_kind(&|_, r| vec![is_null(r[0]), is_null(r[1])]), JoinKind::Anti);
+    }
+
+    #[test]
+    fn what_is_wanted_of_the_partners_is_null() {
+        let Rel::Project { input, exprs } = turned_join(|_, r| vec![is_null(r[0])], true) else {
+            panic!("a projection");
+        };
+        assert_eq!(kind(&input), JoinKind::Anti);
+        assert!(matches!(exprs[0], (id, Expr::Column(passed)) if id == passed), "{exprs:?}");
+        assert_eq!(exprs[2].1, Expr::null(muster_types::SqlType::INT));
+        assert_eq!(exprs.len(), 3, "the join delivers its left side, and one column is wanted of the other");
     }
 
     #[test]
     fn others_stay() {
-        assert_eq!(turned_kind(|_, r| vec![is_null(r[0])], true), JoinKind::Left, "the column is wanted");
-        assert_eq!(turned_kind(|_, r| vec![not_null(r[0])], false), JoinKind::Left);
-        assert_eq!(turned_kind(|l, _| vec![is_null(l[1])], false), JoinKind::Left);
-        assert_eq!(turned_kind(|_, r| vec![is_null(r[0]), is_null(r[1])], false), JoinKind::Left);
+        let turned_kind = |condition: &dyn Fn(&[ColId], &[ColId]) -> Vec<Expr>| kind(&turned_join(condition, false));
+        assert_eq!(turned_kind(&|_, r| vec![not_null(r[0])]), JoinKind::Left);
+        assert_eq!(turned_kind(&|l, _| vec![is_null(l[1])]), JoinKind::Left);
     }
 }
