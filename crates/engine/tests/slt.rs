@@ -154,6 +154,7 @@ files! {
     alter_columns
     alter_table
     alter_values
+    anti_joins
     as_mysql
     as_mysql_arguments
     as_mysql_comparisons
@@ -191,6 +192,7 @@ files! {
     enum_set
     explain
     explain_changes
+    explain_changes_rewritten
     expression_defaults
     expressions
     floats

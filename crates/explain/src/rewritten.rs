@@ -1,5 +1,14 @@
 //! The query that the optimizer has made of a statement, as `SHOW WARNINGS` tells it after EXPLAIN (note 1003; MySQL
 //! manual 10.8.3). Semi and anti joins stand in FROM.
+//!
+//! ```text
+//!   Writer        queries                                          here
+//!   ChangeText    INSERT, REPLACE, UPDATE and DELETE around them   rewritten/change.rs
+//! ```
+
+mod change;
+
+pub use change::{ChangeText, GivenValue, column_of, table_of};
 
 use crate::{
     names::{column_text, quote},

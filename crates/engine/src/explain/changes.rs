@@ -1,7 +1,7 @@
 //! EXPLAIN of statements that change rows: what they change, and the plan that finds the rows. Nothing changes.
 
 use super::{
-    checks_entries,
+    change_texts, checks_entries,
     facts::Noted,
     output::{Explained, Form},
 };
@@ -11,12 +11,12 @@ use crate::{
     statement::{StatementContext, query},
 };
 use muster_algebra::Rel;
-use muster_explain::{ChangeKind, ChangePlan, PlanSource, query_block::ConstantRow};
+use muster_explain::{ChangeKind, ChangePlan, ChangeText, PlanSource, query_block::ConstantRow};
 use muster_sql::{
     Delete, Insert, Update,
     bind::{ChangeTarget, RowSource, Search, Surroundings, bind_delete, bind_insert, bind_update},
 };
-use muster_types::{Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
 /// What MySQL answers to EXPLAIN ANALYZE of most statements that change rows.
@@ -47,7 +47,8 @@ pub fn insert(
         RowSource::Query(query) => Some(query.rel.clone()),
     };
     let request = Request { kind, needed: (Privilege::Insert, "INSERT"), analyze, form };
-    show(context, &binding, (vec![&bound.target], &bound.surroundings), rel, request)
+    let text = |words: &ChangeText<'_>| change_texts::insert(statement, bound, words);
+    show(context, &binding, (vec![&bound.target], &bound.surroundings, bound.ignore), (rel, &text), request)
 }
 
 pub fn update(
@@ -61,7 +62,9 @@ pub fn update(
     let bound = &binding.bound;
     let rel = Some(rel(&bound.search, &bound.targets));
     let request = Request { kind: ChangeKind::Update, needed: (Privilege::Update, "UPDATE"), analyze, form };
-    show(context, &binding, (bound.targets.iter().collect(), &bound.surroundings), rel, request)
+    let text = |words: &ChangeText<'_>| change_texts::update(bound, words);
+    let targets = bound.targets.iter().collect();
+    show(context, &binding, (targets, &bound.surroundings, bound.ignore), (rel, &text), request)
 }
 
 pub fn delete(
@@ -75,7 +78,9 @@ pub fn delete(
     let bound = &binding.bound;
     let rel = Some(rel(&bound.search, &bound.targets));
     let request = Request { kind: ChangeKind::Delete, needed: (Privilege::Delete, "DELETE"), analyze, form };
-    show(context, &binding, (bound.targets.iter().collect(), &bound.surroundings), rel, request)
+    let text = |words: &ChangeText<'_>| change_texts::delete(bound, words);
+    let targets = bound.targets.iter().collect();
+    show(context, &binding, (targets, &bound.surroundings, bound.ignore), (rel, &text), request)
 }
 
 /// The relation that finds the rows of a search.
@@ -86,12 +91,13 @@ fn rel(search: &Search, targets: &[ChangeTarget]) -> Rel {
     }
 }
 
-/// Plans the relation and prints it below what changes. Error 1235 for EXPLAIN ANALYZE of a join, which MySQL runs.
+/// Plans the relation and prints it below what changes; note 1003 has the statement as it was rewritten. Error 1235 for
+/// EXPLAIN ANALYZE of a join, which MySQL runs.
 fn show<B>(
     context: &Arc<StatementContext>,
     binding: &Binding<B>,
-    (targets, surroundings): (Vec<&ChangeTarget>, &Surroundings),
-    rel: Option<Rel>,
+    (targets, surroundings, ignore): (Vec<&ChangeTarget>, &Surroundings, bool),
+    (rel, text): (Option<Rel>, &dyn Fn(&ChangeText<'_>) -> String),
     request: Request,
 ) -> Result<Explained> {
     let Request { kind, needed, analyze, form } = request;
@@ -110,9 +116,24 @@ fn show<B>(
     }
     let planned = match rel {
         Some(rel) => Some(query::optimize(context, surroundings.bound(rel), binding.tables.clone())?),
-        None => None,
+        None => {
+            surroundings.warnings.iter().for_each(|warning| context.warn(warning.code, warning.message.clone()));
+            None
+        }
     };
     let noted = planned.as_ref().map(|planned| Noted::of(context, &planned.plan)).unwrap_or_default();
+    if form != Form::Tree && noted.rewritten.is_some() == planned.is_some() {
+        let words = ChangeText {
+            kind,
+            ignore,
+            tables: change_texts::tables(&targets),
+            columns: planned.as_ref().map_or(&surroundings.columns, |planned| &planned.columns),
+            search: noted.rewritten.as_deref(),
+            constants: surroundings.constants.as_ref(),
+            dependent: &surroundings.dependent,
+        };
+        context.note(ErrorCode::Yes, text(&words));
+    }
     let source = planned.as_ref().map(|planned| PlanSource {
         plan: &planned.plan,
         columns: &planned.columns,

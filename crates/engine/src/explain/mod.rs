@@ -3,6 +3,7 @@
 //! ```text
 //!   explain      a statement, by its kind and the format            mod.rs
 //!     changes    INSERT, REPLACE, UPDATE, DELETE                    changes.rs
+//!       change_texts  as they were rewritten, for SHOW WARNINGS     change_texts.rs
 //!     connection the statement that another session runs            connection.rs
 //!     constant   tables of one row, which MySQL reads first         constant.rs
 //!     facts      what the optimizer noted of tables                 facts.rs
@@ -10,6 +11,7 @@
 //!   OptimizerTrace   `information_schema.OPTIMIZER_TRACE`           trace.rs
 //! ```
 
+mod change_texts;
 mod changes;
 mod connection;
 mod constant;
