@@ -50,9 +50,9 @@ impl ChangeText<'_> {
         with_tail(text, &select)
     }
 
-    /// INSERT and REPLACE of rows of values, or of a query whose columns have the names of `outputs`. `list`: the columns
-    /// that the statement names; `duplicates`: the assignments of ON DUPLICATE KEY UPDATE, in which columns stand for
-    /// what `named` says.
+    /// INSERT and REPLACE of rows of values, or of a query whose columns have the names of `outputs`. `list`: the
+    /// columns that the statement names; `duplicates`: the assignments of ON DUPLICATE KEY UPDATE, in which columns
+    /// stand for what `named` says.
     pub fn insert(
         &self,
         (table, list): (&str, &[String]),
