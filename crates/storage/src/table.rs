@@ -13,11 +13,10 @@ pub(crate) use open_directory::OpenDirectory;
 
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, TableSchema, TableStatistics, arrow_type,
+    file::{Held, RowGuards},
     key::{ByteRange, Keys},
-    latch_order::{self, Rank},
     mutex::Mutex,
     open_files::OpenFiles,
-    stripes::Stripes,
     transaction::{ChangedTable, TransactionSystem, UndoRecords},
     tree::{ColumnSource, History, Tree, TreeLayout, UndoSource},
 };
@@ -44,23 +43,10 @@ pub struct Table {
     /// Traits of the texts of each column, as [`TextTraits::to_bits`]; empty: nothing is known. They follow the rows.
     texts: Box<[AtomicU64]>,
     trees: Vec<Arc<Tree>>,
-    /// Held by who changes a row, shared with others who do; alone by who checks the table. Entered before any lock of
-    /// a row and any latch of a page.
-    changes: RwLock<()>,
-    /// Locks of rows by their primary keys: held by who changes or removes a row from reading it on. Taken before any
-    /// latch of a page.
-    rows: Stripes,
     /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
     /// Goes last: with it the directory may be closed.
     directory: OpenDirectory,
-}
-
-/// A change of a row, or a time in which there is none.
-#[must_use]
-pub(crate) struct Held<G> {
-    _guard: G,
-    _held: latch_order::Held,
 }
 
 impl Table {
@@ -112,8 +98,6 @@ impl Table {
             changed_rows: AtomicU64::new(0),
             texts,
             trees,
-            changes: RwLock::default(),
-            rows: Stripes::default(),
             dropped: Mutex::default(),
             directory,
         });
@@ -275,14 +259,17 @@ impl Table {
 
     /// Keeps rows from changing while it is held: all trees agree. A thread that changes a row must not ask for it.
     pub(crate) fn without_changes(&self) -> Held<RwLockWriteGuard<'_, ()>> {
-        let held = latch_order::Held::lock(Rank::Changes);
-        Held { _guard: self.changes.write(), _held: held }
+        self.guards().without_changes()
     }
 
     /// Waits until changes are allowed; to be held during one. A thread must hold it once only.
     fn changing(&self) -> Held<RwLockReadGuard<'_, ()>> {
-        let held = latch_order::Held::lock(Rank::Changes);
-        Held { _guard: self.changes.read(), _held: held }
+        self.guards().changing()
+    }
+
+    /// The guards of the rows, which all openings of the table share.
+    fn guards(&self) -> &RowGuards {
+        self.trees[0].file().row_guards()
     }
 
     /// The row with this primary key (one value per part).

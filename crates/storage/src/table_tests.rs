@@ -257,3 +257,19 @@ fn pages_of_a_refused_row_are_free_in_a_table_that_is_closed() {
     let report = again.tree(0).check(&Counters::default()).unwrap();
     assert_eq!((report.overflow_pages, report.free_pages, report.lost_pages), (3, 3, 0), "{report:?}");
 }
+
+/// A table that is opened anew may still be changed by who has opened it before.
+#[test]
+fn openings_of_a_table_share_the_guards_of_its_rows() {
+    let home = home(4096, 64 * 4096);
+    let former = empty_table(&home, &schema());
+    let again = home.store.open_table(schema(), former.files().to_vec(), TableStatistics::default()).unwrap();
+    assert!(again.may_be_changed_now());
+    let unchanged = former.without_changes();
+    assert!(!again.may_be_changed_now());
+    drop(unchanged);
+    let (counters, values) = (Counters::default(), values(&row(1, "one", 3)));
+    former.insert_now(&values, &counters).unwrap();
+    assert!(again.delete_now(&values[..1], &counters).unwrap());
+    assert!(former.is_empty().unwrap());
+}

@@ -8,10 +8,12 @@
 //! fills a file with a [`SequentialWriter`].
 
 mod header;
+mod row_guards;
 mod sequential_writer;
 mod temporary_space;
 
 pub use header::{FileHeader, TREE_FIELDS};
+pub(crate) use row_guards::{Held, RowGuards};
 pub use sequential_writer::SequentialWriter;
 pub use temporary_space::TemporarySpace;
 
@@ -62,6 +64,8 @@ pub struct PageFile {
     deleted: AtomicBool,
     resident: AtomicU64,
     tree: AtomicU32,
+    /// The guards of the rows of the table whose clustered tree this is.
+    row_guards: RowGuards,
     /// Of a file that does not outlive the process: changes of its pages are not in the log, and nothing is synced.
     temporary: OnceLock<Taken>,
 }
@@ -218,6 +222,7 @@ impl PageFile {
             deleted: AtomicBool::new(false),
             resident: AtomicU64::new(0),
             tree: AtomicU32::new(0),
+            row_guards: RowGuards::default(),
             temporary: OnceLock::new(),
         }
     }
@@ -265,6 +270,11 @@ impl PageFile {
 
     pub(crate) fn set_tree(&self, position: usize) {
         self.tree.store(position as u32, Ordering::Relaxed);
+    }
+
+    /// The guards of the rows of the table whose clustered tree this is; all its openings share them.
+    pub(crate) fn row_guards(&self) -> &RowGuards {
+        &self.row_guards
     }
 
     pub fn page_size(&self) -> usize {

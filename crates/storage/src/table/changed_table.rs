@@ -40,7 +40,7 @@ impl ChangedTable for Table {
     }
 
     fn may_be_changed_now(&self) -> bool {
-        self.changes.try_read().is_some()
+        self.guards().may_change_now()
     }
 
     /// Those whose view is older do not see the transaction that could not be rolled back, and its rows stay locked.

@@ -234,7 +234,7 @@ impl Table {
     ) -> Result<()> {
         let rooms = self.room_in_log()?;
         let _changing = self.changing();
-        let _row = row.map(|key| self.rows.lock(key, Rank::Row));
+        let _row = row.map(|key| self.guards().rows.lock(key, Rank::Row));
         let locks = trx.own_locks();
         let trx_id = locks.trx_id();
         let changes = self.trees.iter().zip(rooms).map(|(tree, room)| {

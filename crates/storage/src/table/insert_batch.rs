@@ -73,7 +73,7 @@ impl Table {
         for key in undo.keys().into_iter().rev() {
             let room = clustered.room_at_once()?;
             let _changing = self.changing();
-            let _row = self.rows.lock(key, Rank::Row);
+            let _row = self.guards().rows.lock(key, Rank::Row);
             if clustered.current(key, counters)?.is_some_and(|now| now.version.roll_pointer == at) {
                 let mut change = clustered.begin(undo.trx_id, room, counters);
                 change.delete(key)?;

@@ -67,7 +67,7 @@ impl Table {
         let counters = self.counters();
         let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
         let _changing = self.changing();
-        let _row = self.rows.lock(&undo.key, Rank::Row);
+        let _row = self.guards().rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
         let now = now.ok_or_else(|| self.system().log().damaged(at, "no row has the change of the undo record"))?;
@@ -171,7 +171,7 @@ impl Table {
         let counters = self.counters();
         let rooms = self.room_in_log()?;
         let _changing = self.changing();
-        let _row = self.rows.lock(&undo.key, Rank::Row);
+        let _row = self.guards().rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?;
         let goes =
