@@ -6,6 +6,7 @@ use crate::{
     catalog::{Snapshot, TableEntry, ViewEntry},
     metadata_locks::TableUse,
     statement::{Done, StatementContext},
+    tables::UnpublishedRows,
     transaction::TemporaryChange,
 };
 use muster_algebra::{TableDef, ViewDef};
@@ -94,11 +95,15 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
     if context.checks_foreign_keys() && !entry.def.id.is_temporary() {
         foreign_keys::refuse_truncate_of_parent(&tables.definitions(), &entry)?;
     }
+    // Histograms that a statement has made stay until one makes them anew, as in MySQL.
+    let content = tables.current().content(entry.def.id)?.histograms_alone(&entry.schema());
     tables.in_reserve(|| {
         let files = tables.create_files(&entry.def, entry.def.id.is_temporary())?;
         let made = tables.new_files(files.clone());
-        let empty = entry.with_files(files);
-        tables.publish_of(entry.def.id, None, made, |next| next.replace_table(&entry, empty))
+        let empty = entry.with_files(files.clone());
+        let rows = content.as_ref();
+        let rows = rows.map(|content| UnpublishedRows { files: &files, content, auto_increment: None });
+        tables.publish_of(entry.def.id, rows.as_ref(), made, |next| next.replace_table(&entry, empty))
     })?;
     Ok(Done::rows(0))
 }

@@ -10,8 +10,11 @@ use crate::{
     catalog::TableEntry,
     persist::{self, ChangeError},
 };
-use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableStatistics, file::Companion};
-use muster_types::{SqlType, TextKind, distribution::Distribution};
+use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableSchema, TableStatistics, file::Companion};
+use muster_types::{
+    SqlType, TextKind,
+    distribution::{Distribution, RowSample},
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -49,6 +52,17 @@ impl Content {
             self.statistics.distribution = Some(Arc::new(distribution));
         }
         self
+    }
+
+    /// What is left to know of a table that has lost its rows: the histograms that statements have made. `None` if
+    /// there are none.
+    pub fn histograms_alone(&self, schema: &TableSchema) -> Option<Content> {
+        let before = self.statistics.distribution.as_ref().filter(|before| !before.histograms.is_empty())?;
+        let types: Vec<SqlType> = schema.columns.iter().map(|column| column.ty).collect();
+        let none = RowSample::new(Vec::new(), &types, 0);
+        let distribution = Some(Arc::new(Distribution::new(none, types, before.histograms.clone())));
+        let statistics = TableStatistics { distribution, ..TableStatistics::of_no_rows(schema) };
+        Some(Content { statistics, ..Content::default() })
     }
 
     /// Writes all that is known of the rows in these files, the clustered tree's first. Nobody reads it before the
