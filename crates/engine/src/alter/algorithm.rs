@@ -78,6 +78,9 @@ pub fn decide(
     if !altered.foreign_keys.added.is_empty() {
         needs.push(if checks_keys { Need::FOREIGN_KEY } else { Need::INPLACE });
     }
+    if altered.adds_zero_date() {
+        needs.push(Need::INPLACE);
+    }
     let need = needs.into_iter().reduce(Need::and).unwrap_or(Need::INSTANT);
     let is_simple = |action: &AlterAction| matches!(action, AlterAction::Rename(_) | AlterAction::Keys);
     let is_weak = matches!(method.lock, AlterLock::None | AlterLock::Shared);
@@ -166,6 +169,10 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
             }
         }
     }
+    let comes_or_goes = altered.sources.iter().flatten().count() != before.columns.len().max(altered.sources.len());
+    if comes_or_goes && entry.extras.options.get("ROW_FORMAT").is_some_and(|format| format == "COMPRESSED") {
+        needs.push(Need::INPLACE);
+    }
     match (clustered_key(before), clustered_key(&altered.def)) {
         (Some(_), None) => needs.push(Need::NO_KEY),
         (old, Some(new)) if old.is_none_or(|old| altered.index_sources[new] != Some(old)) => needs.push(Need::INPLACE),
@@ -234,8 +241,7 @@ fn of_changed_type(old: SqlType, new: SqlType) -> Need {
             if is_long(before) == is_long(after) { Need::INPLACE } else { Need::OTHER_TYPE }
         }
         (SqlType::Enum(before), SqlType::Enum(after)) | (SqlType::Set(before), SqlType::Set(after)) => {
-            let is_wider = |members: usize| members > 255;
-            let grows = is_wider(before.names().len()) != is_wider(after.names().len());
+            let grows = old.declared_bytes() != new.declared_bytes();
             if after.begins_with(before) && !grows { Need::INSTANT } else { Need::OTHER_TYPE }
         }
         _ => Need::OTHER_TYPE,

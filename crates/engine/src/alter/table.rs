@@ -16,7 +16,7 @@ use crate::{
 };
 use muster_algebra::{CheckConstraint, ColumnDef, IndexDef, TableDef};
 use muster_sql::{AlterAction, CharsetConversion};
-use muster_types::{Collation, ErrorCode, Result, SqlError, Value, store::implicit_default};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::{collections::BTreeMap, sync::Arc};
 
 pub struct AlteredTable {
@@ -111,6 +111,14 @@ impl AlteredTable {
     pub fn must_validate(&self, before: &TableDef) -> bool {
         let is_old = |check: &CheckConstraint| before.checks.iter().any(|old| old.enforced && old.expr == check.expr);
         self.def.checks.iter().any(|check| check.enforced && !is_old(check))
+    }
+
+    /// Returns true if a new column has the zero date in rows that are there.
+    pub fn adds_zero_date(&self) -> bool {
+        let is_date = |ty| matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+        let is_zero = |column: &ColumnDef| !column.nullable && column.default.is_none() && column.generated.is_none();
+        let columns = self.sources.iter().zip(&self.def.columns);
+        columns.filter(|(source, _)| source.is_none()).any(|(_, column)| is_date(column.ty) && is_zero(column))
     }
 
     /// Returns true if rows lie in another way than before.

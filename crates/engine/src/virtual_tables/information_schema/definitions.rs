@@ -112,6 +112,10 @@ const TABLES: &[(&str, Columns)] = &[
         ("AVG_COUNT_RESET?", Double), ("TIME_ENABLED?", DateTime), ("TIME_DISABLED?", DateTime), ("TIME_ELAPSED?", Big),
         ("TIME_RESET?", DateTime), ("STATUS", Text(193)), ("TYPE", Text(193)), ("COMMENT", Text(193)),
     ]),
+    ("INNODB_TABLES", &[
+        ("TABLE_ID", UBig), ("NAME", Text(655)), ("FLAG", Int), ("N_COLS", Int), ("SPACE", Big), ("ROW_FORMAT?", Text(12)),
+        ("ZIP_PAGE_SIZE", UInt), ("SPACE_TYPE?", Text(10)), ("INSTANT_COLS", Int), ("TOTAL_ROW_VERSIONS", Int),
+    ]),
     ("INNODB_TEMP_TABLE_INFO", &[("TABLE_ID", UBig), ("NAME?", Text(64)), ("N_COLS", UInt), ("SPACE", UInt)]),
     ("INNODB_TRX", &[
         ("trx_id", UBig), ("trx_state", Text(13)), ("trx_started", DateTime), ("trx_requested_lock_id?", Text(126)),

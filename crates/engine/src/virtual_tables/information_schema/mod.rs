@@ -73,6 +73,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,
         "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(definitions, context)?,
         "INNODB_BUFFER_POOL_STATS" => buffer_pool::pool_stats(context)?,
+        "INNODB_TABLES" => objects::innodb_tables(definitions, context)?,
         "INNODB_TEMP_TABLE_INFO" => objects::temporary_tables(context)?,
         "INNODB_TRX" => transactions::innodb_trx(context)?,
         "INNODB_METRICS" => transactions::innodb_metrics(context)?,

@@ -28,6 +28,31 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
 /// Columns that InnoDB adds to those of a table: the row's number, its transaction and its roll pointer.
 const HIDDEN_COLUMNS: u64 = 3;
 
+/// INNODB_TABLES: the stored tables. All rows of one have one version, since columns come and go with a copy. Error
+/// 1227 without the PROCESS privilege.
+pub(super) fn innodb_tables(definitions: &Snapshot, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
+    /// InnoDB's flags of a table with a file of its own in the format Dynamic.
+    const FLAG: i64 = 33;
+    context.rights.check_global(Privilege::Process)?;
+    let row = |entry: &Arc<TableEntry>| {
+        let def = &entry.def;
+        let stored = def.columns.iter().filter(|column| column.generated.as_ref().is_none_or(|g| g.stored)).count();
+        vec![
+            uint(def.id.0),
+            text(format!("{}/{}", def.database, def.name)),
+            Value::Int(FLAG),
+            Value::Int((stored as u64 + HIDDEN_COLUMNS) as i64),
+            Value::Int(i64::from(entry.clustered_file().0)),
+            text("Dynamic"),
+            uint(0),
+            text("Single"),
+            Value::Int(0),
+            Value::Int(0),
+        ]
+    };
+    Ok(definitions.tables().map(row).collect())
+}
+
 /// INNODB_TEMP_TABLE_INFO: the temporary tables of all sessions, the newest first. Error 1227 without the PROCESS
 /// privilege.
 pub(super) fn temporary_tables(context: &StatementContext) -> Result<Vec<Vec<Value>>> {
