@@ -10,7 +10,9 @@ use muster_types::{
         StoreFault, StoredType, Unfit, implicit_default, store,
         text::{incorrect_part, printable},
     },
-    temporal::{DateModes, MICROS_PER_SECOND, Moment, datetime_of, datetime_parts, moved_datetime},
+    temporal::{
+        DateModes, MICROS_PER_SECOND, Moment, datetime_of, datetime_parts, moved_datetime, read_datetime, read_time,
+    },
     time_zone::TimeZone,
 };
 use std::borrow::Cow;
@@ -66,8 +68,13 @@ fn whole_seconds(value: Cow<'_, Value>, ty: SqlType) -> Cow<'_, Value> {
     }
 }
 
-/// A text without the digits behind its last point that no date or time holds.
+/// A text or decimal without the digits behind its last point that no date or time holds.
 fn microseconds_of(value: &Value) -> Cow<'_, Value> {
+    if let Value::Decimal(number) = value
+        && number.scale > MAX_FSP
+    {
+        return Cow::Owned(Value::Decimal(number.cut(MAX_FSP)));
+    }
     let Value::Text(text) = value else { return Cow::Borrowed(value) };
     let Some((whole, fraction)) = text.rsplit_once('.') else { return Cow::Borrowed(value) };
     match fraction.len() > usize::from(MAX_FSP) && fraction.bytes().all(|b| b.is_ascii_digit()) {
@@ -269,6 +276,14 @@ impl<'a> Conversion<'a> {
                     StoreFault::CutBeyond { .. } => self.context.warn(ErrorCode::DataTruncated, truncated()),
                     _ => {}
                 }
+                let is_read = match unfit.fault {
+                    StoreFault::Incorrect(_) => true,
+                    StoreFault::NoSuchDate(_) => is_day_beyond_timestamps(column.ty, value),
+                    _ => false,
+                };
+                if is_read {
+                    self.warn_of_delimiter(column, value, row);
+                }
                 match unfit.fault {
                     StoreFault::CutDecimal => {
                         self.context.note(fault.code(), message);
@@ -276,10 +291,24 @@ impl<'a> Conversion<'a> {
                     }
                     _ => self.context.warn(fault.code(), message),
                 }
+                if unfit.fault == StoreFault::Incorrect("time") && is_time_beyond(value) {
+                    self.context.warn(ErrorCode::OutOfRange, StoreFault::OutOfRange.message(name, &shown, row));
+                }
                 Ok(instead)
             }
         }
     }
+}
+
+/// Returns true for a text of a time that is beyond all times.
+fn is_time_beyond(value: &Value) -> bool {
+    matches!(value, Value::Text(text) if read_time(text).is_some_and(|read| read.is_clamped))
+}
+
+/// Returns true for the text of a day of the calendar that a TIMESTAMP does not hold.
+fn is_day_beyond_timestamps(ty: SqlType, value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    matches!(ty, SqlType::Timestamp { .. }) && read_datetime(text).is_some_and(|read| read.moment.is_calendar_day())
 }
 
 /// What a column that cannot be NULL stores for one. For a NULL an ENUM gets the value of a wrong text, not its first

@@ -10,6 +10,16 @@ use muster_types::{
 };
 
 impl Conversion<'_> {
+    /// Warns of a delimiter that is deprecated in the text of a date or time.
+    pub fn warn_of_delimiter(&self, column: &ColumnDef, value: &Value, row: u64) {
+        if let Value::Text(text) = value
+            && let Some(delimiter) = deprecated_delimiter(column.ty, text.as_bytes())
+        {
+            let warning = warning_of_delimiter(text, delimiter, row);
+            self.context.warn(warning.code, warning.message);
+        }
+    }
+
     /// Notes what the column does not hold of a value that it stores: 1265, for dates and times in a strict `sql_mode`
     /// 1292; warns of deprecated delimiters. `row` counts the statement's rows from 1.
     pub fn note_lost_parts(&self, column: &ColumnDef, value: &Value, stored: &Value, row: u64) {
@@ -17,12 +27,7 @@ impl Conversion<'_> {
             // The column is made for the values. A quotient has more digits than it shows.
             return;
         }
-        if let Value::Text(text) = value
-            && let Some(delimiter) = deprecated_delimiter(column.ty, text.as_bytes())
-        {
-            let warning = warning_of_delimiter(text, delimiter, row);
-            self.context.warn(warning.code, warning.message);
-        }
+        self.warn_of_delimiter(column, value, row);
         if !loses_part(column.ty, value, stored) {
             return;
         }

@@ -451,6 +451,7 @@ impl ErrorCode {
                 | CutValueGroupConcat
                 | DatetimeFunctionOverflow
                 | InvalidArgumentForLogarithm
+                | AllowedPacketOverflowed
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Values of ENUM, SET, YEAR and BIT columns.
 
 use super::{StoreFault, Unfit, number, text};
-use crate::{MemberList, Value, temporal};
+use crate::{MemberList, Value, cast::to_double, temporal};
 
 /// YEAR values below this one are of the years from 2000 on, those up to [`SHORT_YEAR_MAX`] of the years before.
 const YEAR_OF_2000: i128 = 70;
@@ -82,6 +82,10 @@ pub fn year_value(value: &Value) -> Result<u64, Unfit<u64>> {
     };
     match (value, date) {
         (_, Some(date)) => full_year(temporal::code_year(date).into()),
+        // A number below zero is none, though it may round to zero.
+        (Value::Decimal(_) | Value::Double(_) | Value::Float(_), None) if to_double(value).0 < 0.0 => {
+            Err(Unfit::new(StoreFault::OutOfRange, 0))
+        }
         (Value::Decimal(d), None) => full_year(d.round().to_i128().unwrap_or(i128::MAX)),
         (number, None) => full_year(truncated(number)),
     }

@@ -86,7 +86,15 @@ fn read_number(text: &[u8]) -> Number {
     number
 }
 
+/// Digits of the longest decimal that MySQL computes with.
+const DECIMAL_DIGITS_MAX: i32 = 81;
+
 impl Number {
+    /// Digits in front of the point.
+    fn whole_digits(&self) -> i32 {
+        i32::try_from(self.digits).unwrap_or(i32::MAX).saturating_sub(self.scale)
+    }
+
     /// The number times 10^scale, rounded half away from zero. `None`: it does not fit 128 bits.
     fn rescale(&self, scale: i32) -> Option<i128> {
         let Magnitude::Narrow(unscaled) = self.unscaled else { return self.rescale_256(scale)?.to_i128() };
@@ -210,7 +218,8 @@ fn fitted_decimal<T: PartialOrd + Copy + Default>(
         _ if number.digits == 0 => Err(Unfit::new(StoreFault::Incorrect("decimal"), T::default())),
         Some(n) if range.contains(&n) && number.rest => Err(Unfit::new(StoreFault::CutDecimal, n)),
         Some(n) if range.contains(&n) => Ok(n),
-        _ if number.rest => {
+        // Beyond all decimals, MySQL does not look at what stands behind the number.
+        _ if number.rest && number.whole_digits() <= DECIMAL_DIGITS_MAX => {
             let end = if number.negative { range.start() } else { range.end() };
             Err(Unfit::new(StoreFault::CutBeyond { is_exact: true }, *end))
         }

@@ -69,9 +69,10 @@ pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone, modes: DateModes) -> Resu
     match datetime(text, fsp, modes) {
         Ok(local) => to_utc(local, zone),
         // What stands in front of a text that goes on with something else is local time, too.
-        Err(Unfit { fault, instead: Some(local) }) => {
-            Err(Unfit::new(fault, to_utc(local, zone).unwrap_or_else(|unfit| unfit.instead.unwrap_or(ZERO))))
-        }
+        Err(Unfit { fault, instead: Some(local) }) => match to_utc(local, zone) {
+            Ok(utc) => Err(Unfit::new(fault, utc)),
+            Err(no_timestamp) => Err(no_timestamp),
+        },
         Err(unfit) => Err(unfit),
     }
 }

@@ -94,7 +94,7 @@ pub enum NoTime {
     Zero,
     /// There is a time, whose minutes, seconds or day are out of range.
     OutOfRange,
-    /// The text does not begin with a time.
+    /// The text does not begin with a time, or with a number that is too large for any.
     Other,
 }
 
@@ -105,9 +105,13 @@ pub fn no_time(text: &str) -> NoTime {
     if text.is_empty() {
         return NoTime::Zero;
     }
+    // What is read as a datetime, and is none, is no time either.
+    if text.len() >= DATETIME_LENGTH && matches!(read_full_datetime(text), Some(None)) {
+        return NoTime::Other;
+    }
     match whole_seconds(text) {
         Some((_, rest)) if is_exponent(fraction(rest).2) => NoTime::Zero,
-        None if starts_with_digit(text) => NoTime::OutOfRange,
+        None if starts_with_digit(text) && number(text).is_some() => NoTime::OutOfRange,
         _ => NoTime::Other,
     }
 }

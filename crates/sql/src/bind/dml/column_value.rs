@@ -30,7 +30,27 @@ impl Binder<'_> {
         let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
         match ty.stored_type().is_numeric() || ty == SqlType::Year {
             true if !item.ty.is_temporal() => bytes_as_number(item),
+            _ if is_computed(&item.expr) => self.computed_zero(item, ty),
             _ => self.taken_form(item, is_column, ty),
+        }
+    }
+
+    /// The value of arithmetic for a column of this type. As a text a decimal that is zero has no digits behind the
+    /// point, as many as its type may have (MySQL: `decimal_make_zero`); other values as they are.
+    fn computed_zero(&mut self, item: Item, ty: SqlType) -> Item {
+        let is_text = ty.is_text() || ty.is_bytes();
+        let SqlType::Decimal { scale: 1.., .. } = item.ty else { return self.taken_form(item, false, ty) };
+        if !is_text || item.as_literal().is_some() || item.expr.has_subquery() {
+            return self.taken_form(item, false, ty);
+        }
+        let zero = Expr::literal(Value::Decimal(Decimal::new(0, 0)), item.ty);
+        let is_zero = Expr::eq(item.expr.clone(), zero);
+        let collation = ty.collation().unwrap_or(self.default_collation());
+        let text = self.convert_to_text(item, collation);
+        let branches = vec![(is_zero, Expr::literal(Value::Text("0".into()), text.ty))];
+        Item {
+            expr: Expr::Case { branches, otherwise: Some(Box::new(text.expr)), ty: text.ty },
+            ..Item::new(Expr::null(text.ty), text.ty)
         }
     }
 
@@ -72,7 +92,10 @@ impl Binder<'_> {
         }
         let item = self.column_item(id);
         let item = self.for_column(item, ty);
-        self.taken_form(item, made.is_none(), ty)
+        match made {
+            Some((_, made)) if is_computed(&made) => self.computed_zero(item, ty),
+            made => self.taken_form(item, made.is_none(), ty),
+        }
     }
 
     /// The expression that makes a column of a query, with the column that it makes; `None` for a column of a table.
@@ -150,6 +173,15 @@ impl Binder<'_> {
         };
         let encoded = self.convert(text, bytes_of_length(bytes));
         Item { derivation: Derivation::Implicit, ..encoded }
+    }
+}
+
+/// Returns true for arithmetic, whatever its result is rounded to.
+fn is_computed(expr: &Expr) -> bool {
+    match expr {
+        Expr::Arithmetic { .. } | Expr::Negate { .. } => true,
+        Expr::Cast { arg, .. } => is_computed(arg),
+        _ => false,
     }
 }
 
