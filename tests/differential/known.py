@@ -12,7 +12,6 @@ import operands
 # Warnings of a value that is converted or computed: an operand that is not computed has none.
 OF_OPERANDS = {"1259", "1264", "1292", "1301", "1365", "1366", "1411", "1441", "1525", "1583", "3020", "4095", "4096"}
 ERRORS_OF_OPERANDS = {1210, 1411, 1525, 1690, 3685, 3854, 3995}
-MEMBERS = ("e", "s")
 CHOICES = ("CASE ", "COALESCE(", "IFNULL(", "IF(", "NULLIF(", "GREATEST(", "LEAST(")
 TEXTS_OF_MOMENTS = ("CASE ", "COALESCE(", "IFNULL(", "IF(")
 TIMES = ("ti", "ti6")
@@ -52,10 +51,6 @@ def negative_zeros(tree, what, muster, mysql, *_):
     return bool(differing_rows) and all(isinstance(b, str) and is_zero(b) and b[1:] == a for a, b in differing_rows)
 
 
-def weights_of_members(tree, what, muster, mysql, *_):
-    return what == "value" and tree[0].startswith("WEIGHT_STRING(") and tree[1][0][0] in MEMBERS
-
-
 def kind_of(tree, ask):
     """The kind of a part's column in MySQL; an empty text if it has none alone."""
     answer = ask(tree, None)[1]
@@ -93,6 +88,18 @@ def bounds_beside_time(tree, what, muster, mysql, ask):
 
     reads_integers = any("incorrect INTEGER value" in warning[2] for warning in mysql.warnings or [])
     return what in ("value", "null") and reads_integers and below(tree, fits)
+
+
+def lists_beside_moments(tree, what, muster, mysql, ask):
+    """A column of dates or times in a list of constants of two kinds, of which MySQL finds none that it finds alone."""
+    if tree[0] != "({} IN ({}, {}))" or tree[1][0][0] not in MOMENT_COLUMNS or what != "value":
+        return False
+    first, *members = tree[1]
+    if not all(map(is_constant, members)) or kind_of(members[0], ask) == kind_of(members[1], ask):
+        return False
+    alone = [ask(("({} = {})", (first, member)), None)[1].rows for member in members]
+    expected = ["1" if "1" in row else row[0] for row in zip(*alone)]
+    return muster.rows == expected and set(mysql.rows) <= {"0", None}
 
 
 def types_of_null(tree, what, muster, mysql, ask):
@@ -144,11 +151,6 @@ def constant_of_nullif(tree, what, muster, mysql, ask):
     return what in ("value", "type", "scale") and below(tree, fits)
 
 
-def impossible_seconds(tree, what, muster, mysql, *_):
-    """Moments as integers of a second that there is not."""
-    return what == "value" and any(isinstance(row, str) and re.fullmatch(r"\d{8,12}60", row) for row in mysql.rows)
-
-
 def invalid_bytes(tree, what, muster, mysql, *_):
     """Bytes that are no UTF-8 where a text is made of them."""
     return has_leaf(tree, "x'FF'") and what in ("null", "value", "error", "warnings", "type")
@@ -162,7 +164,7 @@ def extremes_of_dates(tree, what, muster, mysql, *_):
 
 def distinct_sums(tree, what, muster, mysql, *_):
     """SUM(DISTINCT) of hexadecimal literals and of fractions of seconds, which are doubles in MySQL."""
-    return what == "value" and tree[0].startswith("SUM(DISTINCT")
+    return what == "value" and below(tree, lambda part: part[0].startswith("SUM(DISTINCT"))
 
 
 def regular_expression_errors(tree, what, muster, mysql, *_):
@@ -178,14 +180,13 @@ def constant_lengths(tree, what, muster, mysql, *_):
 CLASSES = [
     ("not supported", differing("unsupported")),
     ("negative zero", negative_zeros),
-    ("weights of ENUM and SET", weights_of_members),
     ("numbers as bounds beside a date or time", mixed_bounds),
     ("bounds beside a TIME column, one of which is no time", bounds_beside_time),
+    ("lists beside a date or time column with NULL or a constant that it would not store", lists_beside_moments),
     ("types of nothing but NULL", types_of_null),
     ("moments of values that are texts", moments_of_choices),
     ("types of choices between years", choices_of_years),
     ("NULLIF of a constant next to a column", constant_of_nullif),
-    ("moments as integers where fractions are cut", impossible_seconds),
     ("faults of several arguments of regular expressions", regular_expression_errors),
     ("types of computed constants", constant_lengths),
     ("bytes without a character", invalid_bytes),

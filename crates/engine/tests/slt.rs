@@ -161,6 +161,7 @@ files! {
     as_mysql_comparisons
     as_mysql_delimiters
     as_mysql_details
+    as_mysql_families
     as_mysql_functions
     as_mysql_numbers
     as_mysql_refusals

@@ -16,7 +16,7 @@ pub(super) fn call(
 ) -> Option<Value> {
     match function {
         ScalarFunction::ReadNumber(reading) => Some(read_number(reading, value, ty, warn)),
-        ScalarFunction::MomentNumber => Some(moment_number(&value.to_text(6)?, ty)),
+        ScalarFunction::MomentNumber => Some(moment_number(&value.to_text(6)?, ty, warn)),
         _ => None,
     }
 }
@@ -58,8 +58,8 @@ fn warn_of_decimal(reading: NumberReading, text: &str, warn: &mut dyn FnMut(Cast
 }
 
 /// The number of a date, datetime or time that a function has made a text: `YYYY-MM-DD[ hh:mm:ss[.f]]` or
-/// `[-]hh:mm:ss[.f]`.
-fn moment_number(text: &str, ty: SqlType) -> Value {
+/// `[-]hh:mm:ss[.f]`. Warns of one that the type does not hold.
+fn moment_number(text: &str, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> Value {
     let moment = match text.starts_with('-') || !text.contains('-') {
         true => temporal::read_time(text).map(|read| Value::Time(read.micros)),
         false => temporal::read_datetime(text).and_then(|read| match read.has_clock {
@@ -67,5 +67,8 @@ fn moment_number(text: &str, ty: SqlType) -> Value {
             false => read.moment.date().map(Value::Date),
         }),
     };
-    moment.map_or(Value::Null, |moment| cast_from(&moment, None, ty).0)
+    let Some(moment) = moment else { return Value::Null };
+    let (number, warnings) = cast_from(&moment, None, ty);
+    warnings.into_iter().for_each(warn);
+    number
 }

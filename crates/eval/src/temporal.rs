@@ -62,7 +62,10 @@ pub(super) fn call(
             (Some(a), Some(b)) => Value::Int(i64::from(a.0) - i64::from(b.0)),
             _ => Value::Null,
         },
-        LastDay => last_day(&args[0], modes(args.get(1)), warn),
+        LastDay => {
+            let needs = if args.len() > 2 { MomentRead::Day } else { MomentRead::Parts };
+            last_day(&args[0], needs, modes(args.get(1)), warn)
+        }
         ConvertTz => {
             let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
             match (zone(1), zone(2), datetime(&args[0], warn)) {
@@ -115,9 +118,11 @@ fn day_of(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) ->
     moment.date().map(Days::of_code)
 }
 
-/// The last day of the month that a value is in, whatever its day. NULL, with warning 1292, for a month that is zero.
-fn last_day(value: &Value, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Value {
-    let Some(Moment { year, month, day, .. }) = moment(value, modes, warn) else { return Value::Null };
+/// The last day of the month that a value is in, whatever its day. NULL, with warning 1292, for a month that is zero,
+/// and for a day that is zero if the last day `needs` a whole one.
+fn last_day(value: &Value, needs: MomentRead, modes: DateModes, warn: &mut dyn FnMut(CastWarning)) -> Value {
+    let read = cast::read_moment(value, needs, modes, warn);
+    let Some((Moment { year, month, day, .. }, _)) = read else { return Value::Null };
     if month == 0 {
         warn_incorrect(&Value::Date(date_code(year, month, day)), warn);
         return Value::Null;
@@ -199,11 +204,9 @@ fn moved_by(
         Start::None => return Value::Null,
         Start::Time(t) => {
             let Some(by) = interval else { return Value::Null };
-            let sum = i128::from(t) + by.micros;
-            return match i64::try_from(sum)
-                .ok()
-                .filter(|t| by.months == 0 && t.unsigned_abs() <= TIME_MAX_MICROS as u64)
-            {
+            // Of an interval that 64 bits do not hold, MySQL adds what they have of it.
+            let sum = t.wrapping_add(by.micros as i64);
+            return match Some(sum).filter(|t| by.months == 0 && t.unsigned_abs() <= TIME_MAX_MICROS as u64) {
                 Some(t) => Value::Time(t),
                 None => overflow("time", warn),
             };

@@ -321,6 +321,8 @@ pub fn locate_where(
         let rest = &haystack[at..];
         let piece = match is_single_byte {
             true => Some(collation::prefix(rest, characters)),
+            // Characters that are cut have no weight: of those that are not, `é` is found where `e日` is.
+            false if !collation.weighs_characters_singly() => whole_characters(rest, needle.len()),
             false => rest.get(..needle.len()),
         };
         let Some(piece) = piece else { return false };
@@ -334,6 +336,11 @@ pub fn locate_where(
     let starts = haystack.char_indices().map(|(at, c)| (at, Some(c))).chain([(haystack.len(), None)]);
     let found = starts.enumerate().skip(skip).find(|(_, (at, c))| c.is_none_or(&mut can_begin) && begins(*at));
     found.map_or(0, |(position, _)| position as i64 + 1)
+}
+
+/// The characters that so many bytes at the beginning of a text hold; `None` for a text of fewer bytes.
+fn whole_characters(text: &str, bytes: usize) -> Option<&str> {
+    (text.len() >= bytes).then(|| &text[..text.floor_char_boundary(bytes)])
 }
 
 /// Position in bytes, from 1, of `needle` at or behind position `from`; 0 if there is none.

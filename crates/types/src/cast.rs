@@ -124,7 +124,10 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, C
             let (number, warning) = number::to_int(value, width, unsigned);
             return (number, complement_of_text(value, warning));
         }
-        SqlType::Decimal { precision, scale } => number::to_decimal(value, precision, scale),
+        SqlType::Decimal { precision, scale } => {
+            let (number, warning) = number::to_decimal(value, precision, scale);
+            return (number, number::beyond_decimals(value, warning));
+        }
         SqlType::Float => {
             let (x, warning) = to_double(value);
             let narrow = (x as f32).clamp(f32::MIN, f32::MAX);

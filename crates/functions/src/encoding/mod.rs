@@ -15,6 +15,7 @@ use crate::{
     Takes::{Bits, Bytes, Int, Text, Whole},
     Typing, result,
 };
+use muster_types::{SqlType, TextKind};
 
 pub const FUNCTIONS: &[Function] = &[
     Function::new("HEX", &[Whole], hexadecimal, digits::hex).null_of_null(),
@@ -32,7 +33,11 @@ pub const FUNCTIONS: &[Function] = &[
 
 /// Most bytes of an argument in its character set.
 pub fn bytes_of(arg: &ArgumentType) -> u64 {
-    let each = arg.given.collation().map_or(1, |collation| collation.charset_max_bytes());
+    let each = match arg.given {
+        // The length of a TEXT counts bytes.
+        SqlType::Text { kind: TextKind::TinyText | TextKind::Text, .. } => 1,
+        given => given.collation().map_or(1, |collation| collation.charset_max_bytes()),
+    };
     u64::from(arg.characters) * u64::from(each)
 }
 

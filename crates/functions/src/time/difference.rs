@@ -15,7 +15,7 @@ const SUM_LENGTH: u64 = 29;
 
 /// A TIME if the first argument is one, a datetime for a date or datetime, else text.
 pub fn returns_sum(typing: &Typing) -> ResultType {
-    match typing.args[0].ty {
+    match typing.args[0].given {
         SqlType::Time { fsp } => ResultType::Of(SqlType::Time { fsp: fsp.max(typing.time_fsp(1)) }),
         ty @ (SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
             ResultType::Of(SqlType::DateTime { fsp: ty.fsp().max(typing.time_fsp(1)) })
@@ -133,11 +133,12 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
-    // The number 0 is a datetime, a decimal of that value a date.
+    // The number 0 is a datetime, and so is one with a fraction alone.
     let is_zero = |value: &Value| match value {
         Value::Int(0) | Value::UInt(0) | Value::Bool(false) => true,
-        Value::Double(x) => *x == 0.0,
-        Value::Float(x) => *x == 0.0,
+        Value::Decimal(number) => number.cut(0).is_zero(),
+        Value::Double(x) => x.trunc() == 0.0,
+        Value::Float(x) => x.trunc() == 0.0,
         _ => false,
     };
     let has_clock =
@@ -152,8 +153,10 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
 /// `TIMESTAMPDIFF(unit, from, to)`.
 pub fn timestamp_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     let unit = call.text(args, 0).unwrap_or_default();
-    let (from, to) = (read::whole_moment(call, &args[1]), read::whole_moment(call, &args[2]));
-    let (Some(from), Some(to)) = (from, to) else { return Ok(Value::Null) };
+    // Behind a NULL nothing is read.
+    let mut read = |value: &Value| if value.is_null() { None } else { read::whole_moment(call, value) };
+    let Some(from) = read(&args[1]) else { return Ok(Value::Null) };
+    let Some(to) = read(&args[2]) else { return Ok(Value::Null) };
     let micros = (read::micros_of(&to) - read::micros_of(&from)) as i64;
     let months = || if micros < 0 { -whole_months(&to, &from) } else { whole_months(&from, &to) };
     let seconds = micros / MICROS_PER_SECOND;

@@ -75,6 +75,7 @@ pub const FUNCTIONS: &[Function] = &[
         .optional(1)
         .asks(&[DateModes]),
     Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff)
+        .takes_null()
         .asks(&[DateModes]),
     Function::new("MAKEDATE", &[Int, Int], result::date, make::make_date),
     Function::new("MAKETIME", &[Int, Int, Exact], make::returns_time_of_third, make::make_time),

@@ -127,6 +127,8 @@ pub fn time_or_moment(call: &mut Call, value: &Value) -> Option<TimeOrMoment> {
     let is_moment = match value {
         Value::Date(_) | Value::DateTime(_) => true,
         Value::Text(text) => temporal::read_time(text).is_some_and(|read| read.is_datetime()),
+        // The bits of a negative number.
+        Value::UInt(bits) if *bits > i64::MAX as u64 => false,
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
             cast::to_double(value).0.abs() >= DATETIME_NUMBER_MIN
         }

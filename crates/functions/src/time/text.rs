@@ -118,11 +118,18 @@ fn number(text: &str, width: usize) -> std::result::Result<(i64, usize, &str), W
     Ok((value, start + count, &text[start + count..]))
 }
 
-/// The position from 1 of the word that the text begins with, in any case, and the text behind it.
+/// The position from 1 of the word that the text begins with, in any case, and the text behind it. The first letters
+/// will do if no other word has them (MySQL: `find_type`).
 fn word<'t>(text: &'t str, words: &[&str]) -> std::result::Result<(i64, &'t str), Wanted> {
-    let letters = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
-    let found = words.iter().position(|word| word.eq_ignore_ascii_case(&text[..letters]));
-    found.map(|i| (i as i64 + 1, &text[letters..])).ok_or(DATETIME)
+    let (letters, rest) = text.split_at(text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len()));
+    let begins = |word: &&str| word.get(..letters.len()).is_some_and(|start| start.eq_ignore_ascii_case(letters));
+    let mut candidates = (1..).zip(words).filter(|(_, word)| begins(word));
+    let whole = candidates.clone().find(|(_, word)| word.len() == letters.len());
+    let alone = match (candidates.next(), candidates.next()) {
+        (only, None) => only,
+        _ => None,
+    };
+    whole.or(alone).map(|(position, _)| (position, rest)).ok_or(DATETIME)
 }
 
 impl Fields {

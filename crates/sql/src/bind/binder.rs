@@ -13,7 +13,7 @@ use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::{cast_dated, cast_from},
     sql_type::DECIMAL_MAX_PRECISION,
-    temporal::DateModes,
+    temporal::{DateModes, FSP_MAX},
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,6 +25,8 @@ const MAX_TABLES_IN_STATEMENT: usize = 4096;
 const LONGEST_DECIMAL: u32 = DECIMAL_MAX_PRECISION as u32;
 /// Most warnings kept (`max_error_count`).
 const MAX_WARNINGS: usize = 1024;
+/// Digits of a date and time as a number, with its microseconds.
+const MOMENT_DIGITS: u32 = 20;
 
 pub(crate) struct Binder<'a> {
     pub env: &'a BindEnv<'a>,
@@ -78,6 +80,10 @@ pub(crate) struct Binder<'a> {
     pub counts_rows: bool,
     /// The columns of aggregates that have been bound.
     pub aggregated_columns: HashSet<ColId>,
+    /// Those of BIT_AND and its kin that are integers.
+    pub aggregated_bits: HashSet<ColId>,
+    /// Those of GROUP_CONCAT.
+    pub joined_texts: HashSet<ColId>,
     /// Keys of rollups, which are NULL where they are rolled up.
     pub rolled_up: HashSet<ColId>,
     /// Those of sums, averages and deviations that are doubles.
@@ -206,6 +212,8 @@ impl<'a> Binder<'a> {
             from: None,
             counts_rows: false,
             aggregated_columns: HashSet::new(),
+            aggregated_bits: HashSet::new(),
+            joined_texts: HashSet::new(),
             rolled_up: HashSet::new(),
             summed_doubles: HashSet::new(),
             inserted_row: None,
@@ -291,6 +299,7 @@ impl<'a> Binder<'a> {
     /// The value as type `ty`: literals at once, all else by a cast.
     pub fn cast_to(&mut self, item: Item, ty: SqlType) -> Item {
         let ty = Binder::widened_variable(&item.expr, ty);
+        let item = self.whole_moment(item, ty);
         let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
         let item = match ty.is_temporal() {
             true => {
@@ -358,6 +367,38 @@ impl<'a> Binder<'a> {
         Item { derivation, decimals, ..Item::new(expr, ty) }
     }
 
+    /// A date or time with a fraction of a second that becomes an integer, as what is rounded: the moment itself, or
+    /// the number that it is where MySQL rounds that (`Item_temporal_hybrid_func`, and aggregates), so that 59.5
+    /// seconds are 60.
+    fn whole_moment(&mut self, item: Item, ty: SqlType) -> Item {
+        use ScalarFunction::{DateAdd, DateSub, Library};
+        if !matches!(ty, SqlType::Int { .. }) || item.ty.fsp() == 0 {
+            return item;
+        }
+        let is_number = match &item.expr {
+            Expr::Call { function: DateAdd(_) | DateSub(_), .. } => true,
+            Expr::Call { function: Library(function), args, .. } => match function.name {
+                "ADDTIME" | "SUBTIME" | "STR_TO_DATE" => true,
+                "TIMESTAMP" => args.len() > 1 + function.session.len(),
+                _ => false,
+            },
+            Expr::Column(id) if self.aggregated_columns.contains(id) => true,
+            // A column's is rounded in all modes.
+            Expr::Column(_) => return item,
+            _ => false,
+        };
+        let whole = match item.ty {
+            SqlType::Time { .. } => SqlType::Time { fsp: 0 },
+            SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: 0 },
+            _ => SqlType::DateTime { fsp: 0 },
+        };
+        let exact = SqlType::decimal(MOMENT_DIGITS, FSP_MAX.into());
+        match is_number {
+            true => Item::new(Expr::Cast { arg: Box::new(item.expr), ty: exact }, exact),
+            false => self.with_fraction_cut(&item, whole).unwrap_or(item),
+        }
+    }
+
     /// The integer of a floating-point number that was computed: beyond BIGINT it is error 1690 (MySQL:
     /// `Item_func::llrint_with_overflow_check`). Of a CASE each result is asked for its integer.
     pub fn computed_integer(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
@@ -375,6 +416,10 @@ impl<'a> Binder<'a> {
             }
             Expr::Case { branches, otherwise, .. } => {
                 let mut whole = |result: &Expr| {
+                    let result = match result {
+                        Expr::Cast { arg, .. } if matches!(self.type_of(arg), SqlType::Decimal { .. }) => arg,
+                        result => result,
+                    };
                     let item = Item::new(result.clone(), self.type_of(result));
                     self.convert(item, ty).expr
                 };

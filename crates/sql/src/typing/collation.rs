@@ -1,7 +1,7 @@
 //! Whose collation decides (manual 12.8.4 "Collation Coercibility in Expressions").
 
 use super::Item;
-use muster_algebra::Expr;
+use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
 
 /// The origin of a collation; the first in this order decides.
@@ -86,7 +86,7 @@ pub(crate) fn aggregate_result(
 }
 
 fn origin(item: &Item) -> Option<Origin> {
-    item.ty.collation().map(|collation| Origin {
+    item.collation().map(|collation| Origin {
         collation,
         derivation: item.derivation,
         is_ascii: collation.character_set() == Charset::Ascii
@@ -102,9 +102,16 @@ fn is_ascii(expr: &Expr) -> bool {
         Expr::Literal { value: Value::Bytes(_), .. } => false,
         Expr::Literal { .. } => true,
         Expr::Cast { arg, .. } => is_ascii(arg),
+        Expr::Call { function: ScalarFunction::Library(function), .. } if is_ascii_function(function.name) => true,
         Expr::Call { args, .. } => !args.is_empty() && args.iter().all(is_ascii),
         _ => false,
     }
+}
+
+/// Returns true for functions that write digits and letters of ASCII whatever they are given (MySQL:
+/// `Item_str_ascii_func`).
+fn is_ascii_function(name: &str) -> bool {
+    matches!(name, "FORMAT" | "HEX" | "MD5" | "SHA" | "SHA1" | "SHA2" | "TO_BASE64")
 }
 
 /// The collation of two texts (MySQL: `DTCollation::aggregate`); `None` if they do not go together.
@@ -166,8 +173,8 @@ fn converts(item: &Item, decided: Origin) -> bool {
 /// Error 1267 for two texts, 1270 for three, 1271 for others.
 fn illegal_mix(items: &[&Item], default: Collation, operation: &str) -> SqlError {
     let shown = |item: &&Item| {
-        let derivation = if item.ty.collation().is_some() { item.derivation } else { Derivation::Numeric };
-        format!("({},{})", item.ty.collation().unwrap_or(default).name(), derivation.name())
+        let derivation = if item.collation().is_some() { item.derivation } else { Derivation::Numeric };
+        format!("({},{})", item.collation().unwrap_or(default).name(), derivation.name())
     };
     let shown: Vec<String> = items.iter().map(shown).collect();
     let (code, mix) = match shown.as_slice() {
@@ -207,6 +214,7 @@ mod tests {
             decimals: None,
             shown: None,
             characters: None,
+            text_collation: None,
         }
     }
 

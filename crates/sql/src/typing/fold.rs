@@ -56,6 +56,18 @@ pub(crate) fn constant(expr: &Expr) -> Option<Value> {
 
 /// The value of an expression without columns, with its warnings. `None` for NULL.
 pub(crate) fn constant_and_warnings(expr: &Expr) -> Option<(Value, Vec<CastWarning>)> {
+    let (value, warnings) = computed(expr)?;
+    let is_known = !value.is_null() && !warnings.iter().any(|w| w.code == ErrorCode::AllowedPacketOverflowed);
+    is_known.then_some((value, warnings))
+}
+
+/// Returns true for an expression without columns that is NULL.
+pub(crate) fn is_null(expr: &Expr) -> bool {
+    computed(expr).is_some_and(|(value, _)| value.is_null())
+}
+
+/// The value of an expression without columns, which may be NULL, with its warnings.
+fn computed(expr: &Expr) -> Option<(Value, Vec<CastWarning>)> {
     let mut warnings = Vec::new();
     let value = Evaluator {
         value: &|_| None,
@@ -69,8 +81,7 @@ pub(crate) fn constant_and_warnings(expr: &Expr) -> Option<(Value, Vec<CastWarni
     }
     .eval(expr)?
     .ok()?;
-    let is_known = !value.is_null() && !warnings.iter().any(|w| w.code == ErrorCode::AllowedPacketOverflowed);
-    is_known.then_some((value, warnings))
+    Some((value, warnings))
 }
 
 #[cfg(test)]

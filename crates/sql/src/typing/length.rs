@@ -51,8 +51,9 @@ pub(crate) fn of_operand(expr: &Expr, columns: &Columns) -> Option<u32> {
         is_sure &= match e {
             Expr::Call { function: Ascii | CharLength | Length | Library(_), .. } | Expr::Subquery(_) => false,
             Expr::Cast { arg, ty } => {
-                let is_year = arg.ty(columns) == SqlType::Year;
-                ty.is_unsigned() || !(is_year || is_of_unsigned(arg, columns))
+                let from = arg.ty(columns);
+                let is_unsigned = from == SqlType::Year || from.is_unsigned() || is_of_unsigned(arg, columns);
+                ty.is_unsigned() || !is_unsigned
             }
             _ => true,
         };

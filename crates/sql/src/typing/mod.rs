@@ -44,6 +44,9 @@ pub(crate) struct Item {
     pub shown: Option<Box<Expr>>,
     /// Characters of an integer, sign included, where a type is made of several; `None`: as many as its type has.
     pub characters: Option<u8>,
+    /// The collation that an integer has as a text: that of the texts which INSTR and REGEXP_LIKE compare, `binary` for
+    /// the bits of BIT_AND and its kin. `None`: it has the collation of the texts around it.
+    pub text_collation: Option<Collation>,
 }
 
 impl Item {
@@ -54,7 +57,19 @@ impl Item {
             _ => Derivation::Numeric,
         };
         let (kept, decimals, shown, characters) = (None, None, None, None);
-        Item { expr, ty, derivation, kept, hexadecimal: false, is_bits: false, decimals, shown, characters }
+        let text_collation = None;
+        Item {
+            expr,
+            ty,
+            derivation,
+            kept,
+            hexadecimal: false,
+            is_bits: false,
+            decimals,
+            shown,
+            characters,
+            text_collation,
+        }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.
@@ -98,6 +113,8 @@ impl Item {
             SqlType::Float | SqlType::Double => self.decimals,
             SqlType::Null => Some(0),
             SqlType::Bytes { .. } if self.hexadecimal => Some(0),
+            // A text that was made of numbers and moments knows their digits.
+            SqlType::Text { .. } | SqlType::Bytes { .. } => self.decimals,
             ty if ty.is_temporal() => Some(ty.fsp()),
             ty => ty.decimal_digits().map(|(_, scale)| scale),
         }
@@ -109,6 +126,11 @@ impl Item {
             Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 2,
             _ => self.integer_characters().unwrap_or_else(|| display_length(self.ty)),
         }
+    }
+
+    /// The collation of the value as a text.
+    pub fn collation(&self) -> Option<Collation> {
+        self.ty.collation().or(self.text_collation)
     }
 
     pub fn bool(expr: Expr) -> Item {

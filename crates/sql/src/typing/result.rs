@@ -1,7 +1,7 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
 use super::{Derivation, Item, JSON_TEXT, bytes_of_length, collation, display_length, text_of_length};
-use muster_types::{Collation, IntWidth, Result, SqlType, TextKind};
+use muster_types::{BytesKind, Collation, IntWidth, Result, SqlType, TextKind};
 
 /// The operation whose columns must have one collation.
 pub(crate) const UNION: &str = "UNION";
@@ -22,14 +22,15 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         let texts: Vec<Item> = known.iter().map(text).collect();
         return result_type(&texts.iter().collect::<Vec<_>>(), default, operation);
     }
-    let is_text_stronger = known.iter().any(|i| i.ty.is_text())
+    let is_text_stronger = known.iter().any(|i| i.collation().is_some_and(|of| of != Collation::Binary))
         && collation::aggregate_result(&known, default, operation).is_ok_and(|(of, _)| of != Collation::Binary);
-    if known.iter().any(|i| i.ty.is_bytes()) && !is_text_stronger {
+    let are_numbers = known.iter().all(|i| i.ty.is_numeric());
+    if known.iter().any(|i| i.collation() == Some(Collation::Binary)) && !are_numbers && !is_text_stronger {
         let of = |i: &Item| if i.ty.is_integer() { i.text_length() } else { byte_length(i.ty) };
         let length = known.iter().map(|i| of(i)).max().unwrap_or(0);
         return Ok(bytes_of_length(length.into()));
     }
-    if known.iter().all(|i| i.ty.is_numeric()) {
+    if are_numbers {
         return Ok(numeric(&known));
     }
     if known.iter().all(|i| i.ty.is_temporal()) {
@@ -49,6 +50,8 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
 fn text_kind(ty: SqlType) -> Option<TextKind> {
     match ty {
         SqlType::Text { kind, .. } => Some(kind),
+        // A byte string that becomes a text is one of variable length.
+        SqlType::Bytes { kind: BytesKind::VarBinary, .. } => Some(TextKind::VarChar),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Conversion to numbers.
 
-use super::CastWarning;
+use super::{CastWarning, CastWarnings};
 use crate::{
     Decimal, ErrorCode, IntWidth, Value,
     decimal::{DIGITS_MAX, NARROW_DIGITS_MAX, pow10_256, unsigned_of_digits},
@@ -192,6 +192,21 @@ pub(super) fn to_decimal(value: &Value, precision: u8, scale: u8) -> (Value, Opt
     }
 }
 
+/// The warnings of a decimal: a floating-point number that has more digits than any decimal has one of its own.
+pub(super) fn beyond_decimals(value: &Value, warning: Option<CastWarning>) -> CastWarnings {
+    /// The least number of more digits than nine words of nine digits hold.
+    const BEYOND: f64 = 1e81;
+    match value {
+        Value::Double(x) if x.abs() >= BEYOND => {
+            // MySQL shows the number without its exponent.
+            let shown = format!("{x:e}");
+            let digits = shown.split('e').next().unwrap_or_default();
+            CastWarnings { of_value: CastWarning::truncated("DECIMAL", digits), second: warning }
+        }
+        _ => warning.into(),
+    }
+}
+
 /// Smallest and largest value of an integer type.
 pub fn int_range(width: IntWidth, unsigned: bool) -> (i128, i128) {
     let bits = match width {
@@ -235,11 +250,15 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
     // What a double can be of integers is a signed one.
     let max = if is_double && width == IntWidth::Big { max.min(i64::MAX.into()) } else { max };
     let fitted = if (min..=max).contains(&n) {
+        // MySQL takes the sign of a text for a negative number, be it zero or not.
+        if is_text && unsigned && width == IntWidth::Big && is_negative_zero(&text()) {
+            warning = CastWarning::new(ErrorCode::Unknown, COMPLEMENT_OF_NEGATIVE);
+        }
         n
     } else if width == IntWidth::Big && is_complement(value, n, unsigned) {
         if is_text && !is_cut {
             let message = match unsigned {
-                true => "Cast to unsigned converted negative integer to its positive complement",
+                true => COMPLEMENT_OF_NEGATIVE,
                 false => "Cast to signed converted positive out-of-range integer to its negative complement",
             };
             warning = CastWarning::new(ErrorCode::Unknown, message);
@@ -258,6 +277,15 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
         }
     };
     (if unsigned { Value::UInt(fitted as u64) } else { Value::Int(fitted as i64) }, warning)
+}
+
+/// The message of warning 1105 for a negative number that becomes an unsigned one.
+const COMPLEMENT_OF_NEGATIVE: &str = "Cast to unsigned converted negative integer to its positive complement";
+
+/// Returns true for a text that begins with zero and a minus sign.
+fn is_negative_zero(text: &str) -> bool {
+    let p = split(text, false);
+    p.negative && !p.whole.is_empty() && p.whole.bytes().all(|b| b == b'0')
 }
 
 /// Returns true if the 64 bits are taken as they are: between the two 64-bit types, and from negative numbers to

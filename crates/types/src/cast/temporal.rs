@@ -92,8 +92,8 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     }
 }
 
-/// The year of the integer that a text begins with. NULL with warning 1525 for a negative one and for a text without
-/// one; warning 1292 for a text that goes on, and for what is no year.
+/// The year of the integer that a text begins with. NULL with warning 1525 for a negative one, for one beyond 64 bits
+/// and for a text without one; warning 1292 for a text that goes on, and for what is no year.
 fn year_of_text(text: &str) -> (Value, Option<CastWarning>) {
     let number = text.trim_start_matches(is_space);
     let (is_negative, number) = match number.strip_prefix('-') {
@@ -101,15 +101,17 @@ fn year_of_text(text: &str) -> (Value, Option<CastWarning>) {
         None => (false, number.strip_prefix('+').unwrap_or(number)),
     };
     let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    let wrong = || (Value::Null, CastWarning::new(ErrorCode::WrongValue, format!("Incorrect YEAR value: '{text}'")));
     if is_negative || digits == 0 {
-        return (Value::Null, CastWarning::new(ErrorCode::WrongValue, format!("Incorrect YEAR value: '{text}'")));
+        return wrong();
     }
     let cut = || CastWarning::truncated("YEAR", text);
     // Zero is a year of two digits in a text.
     let year = match number[..digits].parse() {
         Ok(0) => Ok(Value::UInt(2000)),
-        Ok(number) => store::store(&Value::Int(number), StoredType::new(SqlType::Year)),
-        Err(_) => return (Value::Null, cut()),
+        Ok(number) => store::store(&Value::UInt(number), StoredType::new(SqlType::Year)),
+        // What 64 bits do not hold is -1.
+        Err(_) => return wrong(),
     };
     match year {
         Ok(year) if digits == number.len() => (year, None),

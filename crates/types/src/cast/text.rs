@@ -51,11 +51,7 @@ pub(super) fn to_text(
     if kept == text.len() {
         return (Value::Text(text), None);
     }
-    // Only spaces lost: nobody is told.
-    let warning = match text[kept..].trim_end_matches(' ') {
-        "" => None,
-        _ => CastWarning::truncated(&format!("CHAR({length})"), &text),
-    };
+    let warning = CastWarning::truncated(&format!("CHAR({length})"), &text);
     text.truncate(kept);
     (Value::Text(text), warning)
 }

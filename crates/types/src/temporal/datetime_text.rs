@@ -39,6 +39,8 @@ struct Fields {
     delimited: bool,
     /// There is space between fields.
     spaced: bool,
+    /// The year has one digit in front of a point, where two are meant: `7.3.13` is of the year 2007.
+    has_short_year: bool,
     deprecated: Option<DeprecatedDelimiter>,
 }
 
@@ -90,7 +92,9 @@ fn read_fields(text: &str) -> Option<(Fields, &str)> {
         };
         let width = bytes[at..].iter().take(width_max).take_while(|b| b.is_ascii_digit()).count();
         let value: u32 = text[at..at + width].parse().ok().filter(|n| *n <= FIELD_MAX)?;
-        (fields.values[i], fields.widths[i]) = (value, width);
+        fields.has_short_year |= i == 0 && by_width && width == 1;
+        let width_meant = if i == 0 && by_width { year_width } else { width };
+        (fields.values[i], fields.widths[i]) = (value, width_meant);
         fields.count += 1;
         at += width;
         end = at;
@@ -127,7 +131,13 @@ fn skip_delimiters(bytes: &[u8], mut at: usize, fields: &mut Fields) -> Option<u
         }
         fields.delimited = true;
         if fields.deprecated.is_none() {
-            fields.deprecated = deprecated(bytes, at, at == first, fields.count - 1);
+            let found = deprecated(bytes, at, at == first, fields.count - 1);
+            // Behind a year of one digit, MySQL takes any delimiter for the usual one, but for some behind the day.
+            let is_told = |delimiter: &DeprecatedDelimiter| {
+                let is_behind_day = fields.count - 1 == DAY && delimiter.found != '.';
+                !fields.has_short_year || delimiter.usual.is_none() || is_behind_day
+            };
+            fields.deprecated = found.filter(is_told);
         }
         at += 1;
     }
@@ -213,6 +223,8 @@ mod tests {
             (" 2001-2-3 4:5", "2001-02-03 04:05:00.000000"),
             ("01/02/03", "2001-02-03 00:00:00.000000"),
             ("70.1.2", "1970-01-02 00:00:00.000000"),
+            ("7.3.13", "2007-03-13 00:00:00.000000"),
+            ("7-3-13", "0007-03-13 00:00:00.000000"),
             ("20010203T040506", "2001-02-03 04:05:06.000000"),
             ("2001-02-03T04:05:06.7", "2001-02-03 04:05:06.700000"),
             ("20071108181000", "2007-11-08 18:10:00.000000"),
@@ -271,6 +283,7 @@ mod tests {
         for text in ["2001-01-31", "2001-01-31 10:11:12.5", "2001-01-31T10:11", "20010131", "2001-01-31 T10"] {
             assert_eq!(told(text), None, "{text}");
         }
+        assert_eq!((told("7.3.13"), told("7.3/13 10/3")), (None, None));
         for (text, want) in [
             ("01/2/3", (2, '/', Some('-'))),
             ("2001-01:31", (7, ':', Some('-'))),

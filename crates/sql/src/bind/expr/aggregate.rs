@@ -9,7 +9,7 @@ use crate::{
         scope::Clause,
     },
     typing::{
-        Item, aggregate,
+        Derivation, Item, aggregate,
         arithmetic::{ArithmeticRules, KEPT_DIGITS, more_decimals, quotient_scale, widened},
         length,
     },
@@ -123,7 +123,7 @@ impl Binder<'_> {
         cx.in_aggregate = true;
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
-        let (call, shown, decimals) = call?;
+        let (call, shown, decimals, derivation) = call?;
         if let (AggregateFunction::AnyValue, [constant]) = (&call.function, &call.args[..])
             && constant.columns().is_empty()
         {
@@ -133,7 +133,8 @@ impl Binder<'_> {
                 true => Expr::Call { function: ScalarFunction::Coalesce, args, ty },
                 false => constant.clone(),
             };
-            let item = as_operand(Item { decimals, ..Item::new(value, ty) });
+            let derivation = derivation.unwrap_or(Item::new(Expr::null(ty), ty).derivation);
+            let item = as_operand(Item { decimals, derivation, ..Item::new(value, ty) });
             return Ok(self.shown_as(item, shown));
         }
         let aggregates = place_of(&call, cx).ok_or_else(invalid_use)?;
@@ -142,18 +143,34 @@ impl Binder<'_> {
             Some(id) => id,
             None => {
                 let id = self.aggregate_column(function.to_string(), &call, decimals);
-                let is_joined = matches!(call.function, AggregateFunction::GroupConcat { .. });
+                use AggregateFunction as F;
+                let ty = call.ty;
+                let is_joined = matches!(call.function, F::GroupConcat { .. });
                 if call.ty.is_temporal() || call.ty.is_text() && is_kept_text(&call) {
                     self.columns.set_chosen(id);
                 }
+                if matches!(call.function, F::BitAnd | F::BitOr | F::BitXor) && ty.is_integer() {
+                    self.aggregated_bits.insert(id);
+                }
                 aggregates.borrow_mut().calls.push((id, call));
-                if !is_joined {
+                if is_joined {
+                    self.joined_texts.insert(id);
+                } else {
                     self.aggregated_columns.insert(id);
                 }
                 id
             }
         };
-        Ok(self.aggregate_item(id, shown))
+        let item = self.aggregate_item(id, shown);
+        let item = match derivation {
+            Some(derivation) if item.ty.collation().is_some() => Item { derivation, ..item },
+            _ => item,
+        };
+        // Bits that become a text are a byte string.
+        Ok(match self.aggregated_bits.contains(&id) {
+            true => Item { text_collation: Some(Collation::Binary), derivation: Derivation::Literal, ..item },
+            false => item,
+        })
     }
 
     /// A new column for the results of an aggregate. `decimals`: digits behind the point that a floating-point result
@@ -196,7 +213,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The call, the type its result shows, and how many digits behind the point if that is a floating-point number.
+    /// The call, the type its result shows, how many digits behind the point if that is a floating-point number, and
+    /// where the collation of a text comes from.
     pub(super) fn aggregate_call(
         &mut self,
         name: &str,
@@ -204,21 +222,21 @@ impl Binder<'_> {
         star: bool,
         distinct: bool,
         cx: &mut ExprContext,
-    ) -> Result<(AggregateCall, SqlType, Option<u8>)> {
+    ) -> Result<(AggregateCall, SqlType, Option<u8>, Option<Derivation>)> {
         let rules = self.arithmetic_rules();
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
         if name.starts_with("JSON") {
             let call = self.json_aggregate(name, list, distinct, cx)?;
-            return Ok((call, SqlType::Json, None));
+            return Ok((call, SqlType::Json, None, None));
         }
         let several = name == "GROUP_CONCAT" || name == "COUNT" && distinct;
         let mut items = if star { Vec::new() } else { self.aggregate_arguments(list, several, cx)? };
         if name == "GROUP_CONCAT" {
-            let call = self.group_concat(items, list, distinct, cx)?;
+            let (call, derivation) = self.group_concat(items, list, distinct, cx)?;
             let ty = call.ty;
-            return Ok((call, ty, None));
+            return Ok((call, ty, None, Some(derivation)));
         }
         items = self.aggregated(name, items, cx.in_window);
         let one = |b: &mut Self, function, arg, ty| {
@@ -248,13 +266,8 @@ impl Binder<'_> {
             }
             "MIN" | "MAX" | "ANY_VALUE" => {
                 let ty = aggregate::extreme(items[0].ty);
-                let function = match name {
-                    "MIN" => F::Min,
-                    "MAX" => F::Max,
-                    _ => F::AnyValue,
-                };
                 // The smallest of the distinct values is the smallest.
-                AggregateCall { distinct: false, ..one(self, function, ty, ty) }
+                AggregateCall { distinct: false, ..one(self, one_of_values(name), ty, ty) }
             }
             name if distinct && (name.starts_with("STD") || name.starts_with("VAR") || name.starts_with("BIT")) => {
                 return Err(SqlError::syntax("DISTINCT", 1));
@@ -267,7 +280,9 @@ impl Binder<'_> {
         };
         let decimals = shown_decimals(&call, &items, rules);
         let shown = shown.unwrap_or(call.ty);
-        Ok((call, shown, decimals))
+        let is_one = matches!(call.function, F::Min | F::Max | F::AnyValue);
+        let derivation = items.first().filter(|_| is_one).map(|item| item.derivation);
+        Ok((call, shown, decimals, derivation))
     }
 
     /// The arguments of an aggregate that takes one of them, or `several`. Error 1064 for another number.
@@ -334,7 +349,7 @@ impl Binder<'_> {
         list: &ast::FunctionArgumentList,
         distinct: bool,
         cx: &mut ExprContext,
-    ) -> Result<AggregateCall> {
+    ) -> Result<(AggregateCall, Derivation)> {
         let (mut separator, mut order) = (",".to_string(), Vec::new());
         for clause in &list.clauses {
             match clause {
@@ -357,7 +372,9 @@ impl Binder<'_> {
                 _ => return Err(SqlError::unsupported("this clause of GROUP_CONCAT")),
             }
         }
-        let (items, (collation, _)) = self.texts(items, "group_concat")?;
+        let (items, (collation, derivation)) = self.texts(items, "group_concat")?;
+        // Of numbers it is as strong as a literal.
+        let derivation = derivation.min(Derivation::Literal);
         let args: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
         let length = match self.env.session.kept_variable("group_concat_max_len") {
             Value::Int(n) => n.max(0) as u64,
@@ -367,7 +384,16 @@ impl Binder<'_> {
         let ty = group_concat_type(length, collation);
         let bytes_max = usize::try_from(length).unwrap_or(usize::MAX).min(u32::MAX as usize);
         let function = AggregateFunction::GroupConcat { separator, bytes_max, order };
-        Ok(AggregateCall { function, args, distinct, ty })
+        Ok((AggregateCall { function, args, distinct, ty }, derivation))
+    }
+}
+
+/// MIN, MAX or ANY_VALUE, by its name.
+fn one_of_values(name: &str) -> AggregateFunction {
+    match name {
+        "MIN" => AggregateFunction::Min,
+        "MAX" => AggregateFunction::Max,
+        _ => AggregateFunction::AnyValue,
     }
 }
 

@@ -10,7 +10,9 @@ use crate::{
     },
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
-use muster_types::{Result, SqlModes, SqlType, Value, decimal::DIV_INCREMENT};
+use muster_types::{
+    ErrorCode, Result, SqlModes, SqlType, Value, cast::cast, decimal::DIV_INCREMENT, sql_type::DECIMAL_MAX_PRECISION,
+};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -67,9 +69,13 @@ impl Binder<'_> {
             types.result = SqlType::BIGINT_UNSIGNED;
         }
         let decimals = arithmetic::decimals(op, &l, &r, rules).filter(|_| types.result == SqlType::Double);
-        // DIV reads texts as decimals.
+        // DIV reads texts as decimals, and constants that are too large for a decimal as the largest.
         let (l, r) = match op {
-            ArithmeticOp::IntDiv => (self.double_read_as_decimal(l), self.double_read_as_decimal(r)),
+            ArithmeticOp::IntDiv => {
+                let (l, r) = (self.within_decimals(l), self.within_decimals(r));
+                (types.left, types.right) = (divided_type(&l, types.left), divided_type(&r, types.right));
+                (self.double_read_as_decimal(l), self.double_read_as_decimal(r))
+            }
             _ => (l, r),
         };
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
@@ -85,6 +91,22 @@ impl Binder<'_> {
             }
         };
         Item { kept: types.kept, decimals, ..item }
+    }
+
+    /// A floating-point constant beyond all decimals as the largest decimal, with warning 1292; other values as they
+    /// are.
+    fn within_decimals(&mut self, item: Item) -> Item {
+        let ty = SqlType::decimal(DECIMAL_MAX_PRECISION.into(), 0);
+        let Some(value @ Value::Double(_)) = item.as_literal() else { return item };
+        let (largest, warnings) = cast(value, ty);
+        let mut beyond = warnings.into_iter().filter(|warning| warning.code == ErrorCode::TruncatedWrongValue);
+        match beyond.next() {
+            Some(warning) => {
+                self.warn(warning.code, warning.message);
+                Item::literal(largest, ty)
+            }
+            None => item,
+        }
     }
 
     /// A decimal of more digits behind the point than it shows, as what it shows.
@@ -230,4 +252,9 @@ impl Binder<'_> {
         }
         number.unwrap_or_else(|| self.convert(item, ty)).expr
     }
+}
+
+/// The type of an operand of DIV: its own if it is a decimal, else that of the operation.
+fn divided_type(item: &Item, of_operation: SqlType) -> SqlType {
+    if matches!(item.ty, SqlType::Decimal { .. }) && of_operation == SqlType::Double { item.ty } else { of_operation }
 }

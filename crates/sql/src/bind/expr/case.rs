@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
-    BytesKind, Result, SqlType, Value,
+    BytesKind, Result, SqlType, TextKind, Value,
     temporal::{MICROS_PER_DAY, ZERO_DATE, date_code, datetime_of},
 };
 use sqlparser::ast;
@@ -96,6 +96,12 @@ impl Binder<'_> {
                 let digits = SqlType::Bytes { kind: BytesKind::VarBinary, length: 4 };
                 self.convert(value, digits)
             }
+            // A constant, too, is a text that knows what it is made of.
+            _ if value.ty.is_temporal() && value.as_literal().is_some_and(|value| !value.is_null()) => {
+                let moment = value.expr.clone();
+                let text = self.convert_to_text(value, self.default_collation());
+                Item { expr: Expr::Cast { arg: Box::new(moment), ty: text.ty }, ..text }
+            }
             _ if value.ty.is_temporal() => self.convert_to_text(value, self.default_collation()),
             _ => value,
         };
@@ -155,10 +161,16 @@ impl Binder<'_> {
             ScalarFunction::Least => Value::DateTime(LATEST_MOMENT),
             _ => Value::DateTime(datetime_of(ZERO_DATE, 0)),
         };
+        // A number is read as the text that it is.
+        let collation = self.default_collation();
+        let as_text = |binder: &mut Self, item: Item| match item.ty.is_numeric() {
+            true => binder.convert_to_text(item, collation),
+            false => item,
+        };
+        let items: Vec<Item> = items.into_iter().map(|item| as_text(self, item)).collect();
         let args = items.into_iter().map(|item| self.moment_or(item, ty, instead.clone()).expr).collect();
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);
         let extreme = self.convert(extreme, shown);
-        let collation = self.default_collation();
         Item { decimals: Some(shown.fsp()), ..self.convert_to_text(extreme, collation) }
     }
 
@@ -175,7 +187,8 @@ impl Binder<'_> {
         let items: Vec<Item> = items.into_iter().map(|item| self.measured(item)).collect();
         let refs: Vec<&Item> = items.iter().collect();
         let operation = &operation.to_ascii_lowercase();
-        let shown = result::result_type(&refs, self.default_collation(), operation)?;
+        let members = self.members_beside_char(&items);
+        let shown = result::result_type(&members.iter().collect::<Vec<_>>(), self.default_collation(), operation)?;
         let ty = match refs.iter().filter_map(|i| i.kept).max() {
             Some(digits) => arithmetic::widened(digits, shown),
             None => shown,
@@ -226,6 +239,22 @@ impl Binder<'_> {
         }
     }
 
+    /// The items that decide on a type: columns of ENUM and SET are CHAR beside a CHAR.
+    fn members_beside_char(&self, items: &[Item]) -> Vec<Item> {
+        let char_of = |item: &Item| match (self.declared_type(item), item.ty) {
+            (Some(SqlType::Enum(_) | SqlType::Set(_)), SqlType::Text { length, collation, .. }) => {
+                Some(SqlType::Text { kind: TextKind::Char, length, collation })
+            }
+            _ => None,
+        };
+        let has_char = items.iter().any(|item| matches!(item.ty, SqlType::Text { kind: TextKind::Char, .. }));
+        let decides = |item: &Item| match char_of(item).filter(|_| has_char) {
+            Some(ty) => Item { ty, ..item.clone() },
+            None => item.clone(),
+        };
+        items.iter().map(decides).collect()
+    }
+
     /// Values of which one is chosen: of BIT columns the bytes, if another one is a text or a date.
     fn bits_beside_text(&mut self, items: Vec<Item>) -> Vec<Item> {
         let is_no_number = |item: &Item| item.ty.is_text() || item.ty.is_bytes() || item.ty.is_temporal();
@@ -242,7 +271,10 @@ impl Binder<'_> {
         if let Some(bits) = bits_of_literal(&item).filter(|_| ty.is_text() || ty.is_bytes()) {
             return Expr::Cast { arg: Box::new(bits), ty };
         }
+        // A decimal has an integer of its own, rounded in another way than that of a floating-point number.
+        let is_exact = matches!((item.ty, ty), (SqlType::Decimal { .. }, SqlType::Double));
         match item.as_literal() {
+            Some(value) if is_exact && !value.is_null() => Expr::Cast { arg: Box::new(item.expr), ty },
             Some(_) if is_no_text && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
             _ => self.operand(item, ty).expr,
         }

@@ -25,6 +25,11 @@ impl Binder<'_> {
         };
         let ty = self.cast_type(to, &item)?;
         let item = if matches!(ty, SqlType::Time { .. }) { self.moved_as_moment(item) } else { item };
+        let item = if ty.is_temporal() { self.zero_for_null(item) } else { item };
+        let item = match ty {
+            SqlType::Date | SqlType::DateTime { .. } => self.of_whole_day(item),
+            _ => item,
+        };
         if ty == SqlType::Json {
             return Ok(self.cast_to_json(truth_value(expr).unwrap_or(item)));
         }
@@ -39,6 +44,14 @@ impl Binder<'_> {
                 None => self.cast_to(item, ty),
             },
             _ => self.converted_moment(item, ty),
+        };
+        // The NULL that is a number to functions of dates (`zero_for_null`) stays a CAST.
+        let converted = match (ty, converted.is_null_literal()) {
+            (SqlType::Float | SqlType::Double, true) => {
+                let expr = Expr::Cast { arg: Box::new(Expr::null(SqlType::Null)), ty };
+                Item { expr, ..converted }
+            }
+            _ => converted,
         };
         let item = as_operand(converted);
         let mut item = Item { hexadecimal: false, decimals: None, shown: None, ..self.no_operand(item) };
@@ -156,7 +169,7 @@ impl Binder<'_> {
                 if let SqlType::Text { kind: TextKind::Char, length, collation } = item.ty {
                     item = self.convert(item, SqlType::varchar(length, collation));
                 }
-                item.derivation = Derivation::Implicit;
+                (item.derivation, item.decimals) = (Derivation::Implicit, None);
                 let item = self.no_operand(item);
                 // A column is one no longer, though its values are the same.
                 Ok(match &item.expr {
@@ -176,8 +189,9 @@ impl Binder<'_> {
         let name = name.trim_matches(['`', '\'', '"']);
         let wanted = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         let own = match item.ty {
-            // NULL is a byte string here.
+            // NULL is a byte string here, and so is a column of BIT.
             SqlType::Null => Some(Collation::Binary),
+            _ if matches!(self.declared_type(&item), Some(SqlType::Bit { .. })) => Some(Collation::Binary),
             ty => ty.collation(),
         };
         if let Some(own) = own

@@ -319,8 +319,9 @@ impl Binder<'_> {
             let warnings = self.warnings.len();
             let items = self.items(args, cx)?;
             // Beside a date both are compared as texts, but a constant has to be a date.
+            let is_constant = |item: &Item| fold::constant(&item.expr).is_some();
             if let ([l, r], true) = (&items[..], tests.is_empty())
-                && (l.ty.is_temporal() && r.as_literal().is_some() || r.ty.is_temporal() && l.as_literal().is_some())
+                && (l.ty.is_temporal() && is_constant(r) || r.ty.is_temporal() && is_constant(l))
             {
                 self.compare_with_clock(CompareOp::Eq, l.clone(), r.clone())?;
             }
@@ -384,6 +385,7 @@ impl Binder<'_> {
         let mut modes = None;
         let mut args = Vec::with_capacity(dates.len() + 2);
         for date in dates {
+            let date = self.of_whole_day(date);
             let date = self.dated(date);
             args.push(match date.ty.is_temporal() || date.ty == SqlType::Null {
                 true => self.convert(date, SqlType::Date).expr,
@@ -464,9 +466,13 @@ impl Binder<'_> {
             SqlType::Decimal { .. } => {
                 let (p, s) = digits;
                 // With places known the result has that scale; rounding can carry into a digit more.
-                let (scale, carries) = match fold::constant(&places.expr) {
-                    Some(Value::Int(n)) => {
-                        places = self.given(Value::Int(n.min(s.into())));
+                let constant = fold::constant_and_warnings(&places.expr);
+                let (scale, carries) = match constant {
+                    Some((Value::Int(n), warnings)) => {
+                        // A text that is no number warns where it is computed.
+                        if warnings.is_empty() {
+                            places = self.given(Value::Int(n.min(s.into())));
+                        }
                         let scale = n.clamp(0, s.into()) as u32;
                         (scale, scale < s)
                     }
@@ -485,9 +491,13 @@ impl Binder<'_> {
     fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {
         let mut items = items.into_iter();
         let (Some(first), second) = (items.next(), items.next()) else { return Item::null() };
+        let first = self.zero_for_null(first);
         let fsp = self.fraction_digits(&first, name == "TIME");
         match (name, second) {
-            ("DATE", _) => self.converted_moment(first, SqlType::Date),
+            ("DATE", _) => {
+                let first = self.of_whole_day(first);
+                self.converted_moment(first, SqlType::Date)
+            }
             ("TIME", _) => {
                 let first = self.moved_as_moment(first);
                 self.convert(first, SqlType::Time { fsp })

@@ -10,7 +10,7 @@ use crate::{
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
     sql_type::DECIMAL_MAX_PRECISION,
     temporal::{FSP_MAX, datetime_parts},
 };
@@ -56,11 +56,17 @@ impl Binder<'_> {
             let path = std::mem::replace(&mut items[1], Item::null());
             items[1] = self.with_xpath_variables(path);
         }
+        if function.name == "WEIGHT_STRING"
+            && let Some(weights) = self.weights_of_member(&items[0])
+        {
+            return Ok(weights);
+        }
         // A number is no address, nor is NULL that would be one.
         let is_number = items.first().is_some_and(|item| item.ty.is_numeric());
         if is_number && matches!(function.name, "IS_IPV4" | "IS_IPV4_COMPAT" | "IS_IPV4_MAPPED" | "IS_IPV6") {
             return Ok(Item::bool(Expr::bool(false)));
         }
+        let of_first = items.first().map(|item| item.derivation);
         let given: Vec<(SqlType, u32)> = items.iter().map(|item| (item.ty, self.given_characters(item))).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
@@ -68,21 +74,64 @@ impl Binder<'_> {
         let session = asked.iter().map(|item| item.as_literal().cloned().unwrap_or(Value::Null)).collect();
         let returned = (function.returns)(&Typing { args, collation, session });
         let exprs: Vec<Expr> = items.into_iter().chain(asked).map(|item| item.expr).collect();
+        Ok(self.library_result(function, returned, exprs, (collation, derivation), of_first))
+    }
+
+    /// A call with a result of this type. `model`: the collation and derivation of its texts; `of_first`: the
+    /// derivation of its first argument.
+    fn library_result(
+        &self,
+        function: LibraryFunction,
+        returned: ResultType,
+        args: Vec<Expr>,
+        model: (Collation, Derivation),
+        of_first: Option<Derivation>,
+    ) -> Item {
+        let (collation, of_texts) = model;
+        let has_weights = function.name == "WEIGHT_STRING";
         let (ty, derivation) = match returned {
             ResultType::Of(ty) => (ty, None),
-            ResultType::Text(length) => (text_result(length, collation), Some(derivation)),
+            ResultType::Text(length) => (text_result(length, collation), Some(of_texts)),
+            ResultType::ConnectionText(length) if matches!(function.name, "ADDTIME" | "SUBTIME") => {
+                let (length, collation) = (u32::try_from(length).unwrap_or(u32::MAX), self.default_collation());
+                (SqlType::Text { kind: TextKind::Char, length, collation }, Some(Derivation::Literal))
+            }
             ResultType::ConnectionText(length) => {
                 (text_of_length(length, self.default_collation()), Some(Derivation::Literal))
             }
             ResultType::SystemText(length) => (text_of_length(length, Collation::SYSTEM), Some(Derivation::Literal)),
+            ResultType::Bytes(length) if has_weights => (bytes_of_length(length), of_first),
             ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal)),
         };
-        let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
-        Ok(match derivation {
-            Some(Derivation::Numeric) => Item { derivation: Derivation::Literal, ..item },
+        let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args, ty }, ty);
+        if matches!(function.name, "REGEXP_INSTR" | "REGEXP_LIKE") {
+            return Item { text_collation: Some(collation), derivation: of_texts, ..item };
+        }
+        match derivation {
+            // The weights of a number are weaker than any text.
+            Some(Derivation::Numeric) if !has_weights => Item { derivation: Derivation::Literal, ..item },
             Some(derivation) => Item { derivation, ..item },
             None => item,
-        })
+        }
+    }
+
+    /// The weights of a column of ENUM or SET: its number in eight bytes, with the sign bit that puts negative numbers
+    /// first. `None` for other values.
+    fn weights_of_member(&mut self, item: &Item) -> Option<Item> {
+        const SIGN: u64 = 1 << 63;
+        const BYTES: u64 = 8;
+        let Some(SqlType::Enum(_) | SqlType::Set(_)) = self.declared_type(item) else { return None };
+        let bits = SqlType::BIGINT_UNSIGNED;
+        let number = self.convert(item.clone(), bits).expr;
+        let args = vec![number, Expr::literal(Value::UInt(SIGN), bits)];
+        let signed = Expr::Call { function: ScalarFunction::BitXor, args, ty: bits };
+        let text = text_of_length(2 * BYTES, self.default_collation());
+        let call = |name: &str, arg: Expr, ty: SqlType| {
+            let function = ScalarFunction::Library(LibraryFunction::by_name(name)?);
+            Some(Expr::Call { function, args: vec![arg], ty })
+        };
+        let ty = bytes_of_length(BYTES);
+        Some(Item::new(call("UNHEX", call("HEX", signed, text)?, ty)?, ty))
     }
 
     /// One of these words, as a literal in upper case. Error: 1064 for anything else.
@@ -130,8 +179,11 @@ impl Binder<'_> {
         match takes {
             Takes::AsIs | Takes::Keyword(_) | Takes::Text | Takes::Compared => item,
             Takes::JsonScalar => self.with_bits(item),
-            Takes::Whole => match item.ty {
-                SqlType::Float | SqlType::Double => self.convert(item, SqlType::BIGINT),
+            Takes::Whole => match (item.ty, &item.expr) {
+                (SqlType::Float | SqlType::Double, Expr::Case { .. }) => {
+                    self.computed_integer(&item, SqlType::BIGINT).unwrap_or(item)
+                }
+                (SqlType::Float | SqlType::Double, _) => self.convert(item, SqlType::BIGINT),
                 _ => item,
             },
             Takes::Exact => {
@@ -145,8 +197,11 @@ impl Binder<'_> {
                 let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
                 self.cut_beyond_micros(item)
             }
+            Takes::Moment if is_of_whole_days(function) => {
+                let item = self.of_whole_day(item);
+                self.dated(item)
+            }
             Takes::Moment => self.dated(item),
-            Takes::Temporal if keeps_type(function) => self.moment_argument(item),
             Takes::Temporal => {
                 let item = self.moment_argument(item);
                 self.moved_as_moment(item)
@@ -191,7 +246,40 @@ impl Binder<'_> {
     /// A date or time that a function reads itself.
     fn moment_argument(&mut self, item: Item) -> Item {
         let item = self.bits_as_bytes(item);
+        let item = self.zero_for_null(item);
         self.cut_beyond_micros(item)
+    }
+
+    /// LAST_DAY where a whole day is wanted, which is asked of its argument, too (MySQL: `Item_func_last_day::get_date`
+    /// hands on the flags that it gets). Other values as they are.
+    pub(super) fn of_whole_day(&self, item: Item) -> Item {
+        match item.expr {
+            Expr::Call { function: ScalarFunction::LastDay, mut args, ty } if args.len() < 3 => {
+                args.resize_with(2, || self.date_modes());
+                args.push(Expr::literal(Value::Int(1), SqlType::BIGINT));
+                Item::new(Expr::Call { function: ScalarFunction::LastDay, args, ty }, ty)
+            }
+            expr => Item { expr, ..item },
+        }
+    }
+
+    /// A floating-point number that CAST has made, with 0 for NULL: MySQL reads dates and times of it without a look at
+    /// whether it is NULL (`Item_typecast_real::get_date`).
+    pub(super) fn zero_for_null(&self, item: Item) -> Item {
+        let is_cast = match &item.expr {
+            Expr::Cast { ty, .. } => matches!(ty, SqlType::Float | SqlType::Double) && *ty == item.ty,
+            _ => false,
+        };
+        if !is_cast || self.declared_type(&item).is_some() {
+            return item;
+        }
+        let zero = match item.ty {
+            SqlType::Float => Value::Float(0.0),
+            _ => Value::Double(0.0),
+        };
+        let args = vec![item.expr, Expr::literal(zero, item.ty)];
+        let expr = Expr::Call { function: ScalarFunction::Coalesce, args, ty: item.ty };
+        Item { expr, ..Item::new(Expr::null(item.ty), item.ty) }
     }
 
     /// Values as the type under which all of them are compared: texts as texts, integers and decimals as such, else
@@ -199,7 +287,14 @@ impl Binder<'_> {
     fn compared(&mut self, items: Vec<Item>, name: &str) -> Result<Vec<Item>> {
         let is_text = |item: &Item| !item.ty.is_numeric();
         if items.iter().all(is_text) {
-            return Ok(self.texts(items, name)?.0);
+            // Beside a text, byte strings are texts; beside a byte string, texts are byte strings.
+            let own = items.first().and_then(|item| item.ty.collation()).filter(|own| *own != Collation::Binary);
+            return match own {
+                Some(own) if items.iter().any(|item| item.ty.is_bytes()) => {
+                    items.into_iter().map(|item| self.text_or_bytes(item, own)).collect()
+                }
+                _ => Ok(self.texts(items, name)?.0),
+            };
         }
         let digits: Option<Vec<(u8, u8)>> = items.iter().map(|item| item.ty.decimal_digits()).collect();
         let ty = match digits {
@@ -258,6 +353,7 @@ impl Binder<'_> {
         if item.ty == SqlType::Json {
             return self.convert(item, SqlType::DateTime { fsp: FSP_MAX });
         }
+        let item = self.zero_for_null(item);
         let item = self.cut_beyond_micros(item);
         let item = self.added_as_moment(item);
         if let Some(dated) = self.with_dated_results(&item) {
@@ -294,7 +390,7 @@ fn check_one_charset(items: &[&Item], name: &str) -> Result<()> {
     Err(SqlError::new(ErrorCode::CharacterSetMismatch, message))
 }
 
-/// Returns true for functions whose result has the type of their first argument: a text stays one.
-fn keeps_type(function: LibraryFunction) -> bool {
-    matches!(function.name, "ADDTIME" | "SUBTIME" | "TIMEDIFF")
+/// Returns true for functions that count days.
+fn is_of_whole_days(function: LibraryFunction) -> bool {
+    matches!(function.name, "TO_DAYS" | "TO_SECONDS" | "TIMESTAMPDIFF" | "DAYNAME")
 }

@@ -67,7 +67,7 @@ use crate::{
     typing::Item,
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
 use std::cell::RefCell;
 
@@ -268,12 +268,41 @@ impl Binder<'_> {
     fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut ExprContext) -> Result<Item> {
         let warnings = self.warnings.len();
         let item = self.expr(expr, cx)?;
-        let arg = Box::new(self.bare(item).expr);
-        if !self.nullable(&arg) {
+        let item = self.bare(item);
+        if !self.nullable(&item.expr) {
             // An argument that is never NULL is not computed.
             self.forget_conversions(warnings);
         }
-        Ok(Item::bool(Expr::IsNull { arg, negated }))
+        Ok(Item::bool(self.null_test(item, negated)))
+    }
+
+    /// `item IS [NOT] NULL`. A comparison of a text with a constant number is NULL if the text is, which needs no
+    /// conversion, and nothing is computed of what is never NULL.
+    pub(super) fn null_test(&self, item: Item, negated: bool) -> Expr {
+        let number_of = |side: &Expr| match side {
+            Expr::Cast { arg, ty: SqlType::Double } if self.type_of(arg).is_text() => Some((**arg).clone()),
+            _ => None,
+        };
+        if item.expr.has_subquery() {
+            return Expr::IsNull { arg: Box::new(item.expr), negated };
+        }
+        match &item.expr {
+            Expr::Arithmetic { left, right, .. } | Expr::Compare { left, right, .. }
+                if !self.nullable(&item.expr) && [left, right].into_iter().any(|side| number_of(side).is_some()) =>
+            {
+                Expr::bool(negated)
+            }
+            Expr::Compare { left, right, .. } => {
+                let text = match (&**left, &**right) {
+                    (Expr::Literal { value, .. }, side) | (side, Expr::Literal { value, .. }) if !value.is_null() => {
+                        number_of(side)
+                    }
+                    _ => None,
+                };
+                Expr::IsNull { arg: Box::new(text.unwrap_or(item.expr)), negated }
+            }
+            _ => Expr::IsNull { arg: Box::new(item.expr), negated },
+        }
     }
 
     fn is_truth(&mut self, expr: &ast::Expr, truth: bool, negated: bool, cx: &mut ExprContext) -> Result<Item> {

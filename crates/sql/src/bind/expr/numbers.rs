@@ -147,6 +147,15 @@ impl Binder<'_> {
                 }
                 _ => true,
             },
+            // Of a joined text that is no integer MySQL says nothing, of one that is no decimal what it says of a
+            // literal.
+            Expr::Column(id) if self.joined_texts.contains(id) => {
+                return match (wanted.is_decimal, wanted.ty) {
+                    (true, _) => Some(NumberReading::Literal),
+                    (_, SqlType::Int { .. }) => Some(NumberReading::Quiet),
+                    _ => None,
+                };
+            }
             Expr::Column(id) => self.aggregated_columns.contains(id),
             Expr::Call { function: ScalarFunction::Library(function), .. } => function.name == "REGEXP_REPLACE",
             Expr::Call { function, .. } => {

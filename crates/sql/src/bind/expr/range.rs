@@ -9,7 +9,10 @@ use super::{
     ExprContext, beside_number::beside_compared, compare::is_string, json::truth_beside_json, literal::bytes_as_number,
     not, row_parts, rows::subquery,
 };
-use crate::{bind::binder::Binder, typing::Item};
+use crate::{
+    bind::binder::Binder,
+    typing::{Item, fold},
+};
 use muster_algebra::{CompareOp, Expr, LogicOp};
 use muster_types::{
     Result, SqlError, SqlType, Value,
@@ -47,9 +50,10 @@ impl Binder<'_> {
         high: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        let warnings = self.warnings.len();
         let first = self.expr(expr, cx)?;
-        let is_null = first.is_null_literal();
+        // Beside NULL the bounds are not asked for.
+        let warnings = self.warnings.len();
+        let is_null = first.is_null_literal() || fold::is_null(&first.expr);
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
         let bounds = [low, high];
         let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);

@@ -5,7 +5,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
 };
-use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
+use muster_algebra::{CompareOp, Expr, IntervalUnit, LogicOp, ScalarFunction};
 use muster_types::{
     Result, SqlError, SqlType, TextKind, Value,
     cast::{MomentRead, read_moment},
@@ -80,11 +80,14 @@ impl Binder<'_> {
         let collation = self.default_collation();
         let count = if unit.parts().is_empty() { bytes_as_number(count) } else { count };
         let digits = interval_digits(unit, count.ty);
+        let start = self.of_whole_day(start);
         let start = match moves_days(unit) {
             true => self.dated(start),
             false => {
                 let start = self.bits_as_bytes(start);
-                self.added_as_moment(start)
+                let start = self.zero_for_null(start);
+                let start = self.added_as_moment(start);
+                self.with_dated_results(&start).unwrap_or(start)
             }
         };
         let start = self.cut_beyond_micros(start);
@@ -141,16 +144,19 @@ impl Binder<'_> {
     /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
-        let of_results =
-            self.of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.extracted(unit, result).expr);
-        Ok(of_results.unwrap_or_else(|| self.extracted(unit, arg)))
+        let is_moved = is_moved(expr);
+        let of_results = self
+            .of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.extracted(unit, result, false).expr);
+        Ok(of_results.unwrap_or_else(|| self.extracted(unit, arg, is_moved)))
     }
 
-    /// `EXTRACT(unit FROM arg)`, with the argument read as the unit needs it.
-    fn extracted(&mut self, unit: IntervalUnit, arg: Item) -> Item {
+    /// `EXTRACT(unit FROM arg)`, with the argument read as the unit needs it. `is_moved`: it is a date that the
+    /// statement moves by an interval, which has its day.
+    fn extracted(&mut self, unit: IntervalUnit, arg: Item, is_moved: bool) -> Item {
         use IntervalUnit::*;
+        let arg = self.zero_for_null(arg);
         let arg = self.cut_beyond_micros(arg);
-        let is_moved = self.is_moved_text(&arg.expr);
+        let is_moved = is_moved || self.is_moved_text(&arg.expr);
         let arg = self.moved_as_moment(arg);
         let is_of_date = matches!(unit, Day | Month | Quarter | Year | YearMonth);
         let arg = if is_of_date { self.dated(arg) } else { self.bits_as_bytes(arg) };
@@ -195,24 +201,52 @@ impl Binder<'_> {
         Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
     }
 
-    /// A CASE that has made texts of values some of which are a TIME, with these as datetimes of today. `None` for
-    /// anything else.
+    /// A CASE that has made texts of values some of which are none, with these as the dates that MySQL reads of them:
+    /// of a TIME it is a datetime of today. `None` for anything else.
     pub(in crate::bind) fn with_dated_results(&mut self, item: &Item) -> Option<Item> {
         let Expr::Case { branches, otherwise, ty: SqlType::Text { length, collation, .. } } = &item.expr else {
             return None;
         };
-        let is_time = |result: &Expr| match result {
-            Expr::Cast { arg, .. } => matches!(self.type_of(arg), SqlType::Time { .. }),
+        let is_no_text = |result: &Expr| match result {
+            Expr::Cast { arg, .. } => {
+                let from = self.type_of(arg);
+                matches!(from, SqlType::Time { .. }) || from.is_numeric()
+            }
             _ => false,
         };
-        if !branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).any(is_time) {
+        if !branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).any(is_no_text) {
             return None;
         }
         let ty = SqlType::varchar((*length).max(DATED_TEXT_LENGTH), *collation);
-        self.of_each_result(item, ty, &mut |binder, result| {
-            let result = if result.ty.is_temporal() { binder.dated(result) } else { result };
-            binder.cast_to(result, ty).expr
+        self.of_each_result(item, ty, &mut |binder, result| match result.ty {
+            number if number.is_numeric() => binder.text_of_moment_number(result, ty),
+            moment if moment.is_temporal() => {
+                let result = binder.dated(result);
+                binder.cast_to(result, ty).expr
+            }
+            _ => binder.cast_to(result, ty).expr,
         })
+    }
+
+    /// The text of the date, or of the date and time, that a number is.
+    fn text_of_moment_number(&mut self, number: Item, text: SqlType) -> Expr {
+        /// Numbers below this one have no time of day, unless they are 0.
+        const FIRST_WITH_CLOCK: f64 = 1e8;
+        let double = |x: f64| Expr::literal(Value::Double(x), SqlType::Double);
+        let size = self.convert(number.clone(), SqlType::Double).expr;
+        let is_date = Expr::Logic {
+            op: LogicOp::And,
+            args: vec![
+                Expr::compare(CompareOp::Gt, size.clone(), double(0.0)),
+                Expr::compare(CompareOp::Lt, size, double(FIRST_WITH_CLOCK)),
+            ],
+        };
+        let mut text_of = |ty: SqlType| {
+            let moment = Item::new(self.moment_of(number.clone(), ty), ty);
+            self.cast_to(moment, text).expr
+        };
+        let branches = vec![(is_date, text_of(SqlType::Date))];
+        Expr::Case { branches, otherwise: Some(Box::new(text_of(SqlType::DateTime { fsp: FSP_MAX }))), ty: text }
     }
 
     /// A text that DATE_ADD or DATE_SUB has made as the moment that it is, where a time is wanted: MySQL asks these for
@@ -221,7 +255,10 @@ impl Binder<'_> {
         match self.is_moved_text(&item.expr) {
             true => {
                 let ty = SqlType::DateTime { fsp: FSP_MAX };
-                Item::new(self.moment_of(item, ty), ty)
+                // It is a date in all modes.
+                let modes = DateModes { no_zero_date: false, no_zero_in_date: false, ..self.env.session.date_modes() };
+                let args = vec![item.expr, Expr::literal(Value::Int(modes.bits()), SqlType::BIGINT)];
+                Item::new(Expr::Call { function: ScalarFunction::ReadDate, args, ty }, ty)
             }
             false => item,
         }
@@ -331,16 +368,28 @@ impl Binder<'_> {
             SqlType::Decimal { scale, .. } => scale.min(FSP_MAX),
             ty if ty.is_temporal() => ty.fsp(),
             _ => match fold::constant(&item.expr) {
-                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(FSP_MAX, |read| read.fsp),
-                Some(Value::Text(text)) => {
-                    let modes = DateModes { no_zero_date: false, ..self.env.session.date_modes() };
-                    let read = temporal::read_datetime(&text).filter(|read| modes.read(&read.moment));
-                    read.map_or(FSP_MAX, |read| read.fsp)
-                }
-                Some(Value::Bytes(_)) if item.hexadecimal => 0,
-                _ => FSP_MAX,
+                Some(Value::Text(text)) => self.digits_of_text(&text, time).unwrap_or(FSP_MAX),
+                Some(Value::Bytes(bytes)) => self.digits_of_bytes(item, &bytes, time),
+                _ => item.decimals.map_or(FSP_MAX, |digits| digits.min(FSP_MAX)),
             },
         }
+    }
+
+    /// Digits of the fraction of a second that a text is written with; `None` for one that is no date or time.
+    fn digits_of_text(&self, text: &str, time: bool) -> Option<u8> {
+        if time {
+            return temporal::read_time(text).map(|read| read.fsp);
+        }
+        let modes = DateModes { no_zero_date: false, ..self.env.session.date_modes() };
+        temporal::read_datetime(text).filter(|read| modes.read(&read.moment)).map(|read| read.fsp)
+    }
+
+    /// The same of a byte string. One that is no date or time has those of what it was made of, a hexadecimal literal
+    /// none.
+    fn digits_of_bytes(&self, item: &Item, bytes: &[u8], time: bool) -> u8 {
+        let read = std::str::from_utf8(bytes).ok().and_then(|text| self.digits_of_text(text, time));
+        let declared = if item.hexadecimal { Some(0) } else { item.decimals };
+        read.unwrap_or(declared.map_or(FSP_MAX, |digits| digits.min(FSP_MAX)))
     }
 }
 
@@ -349,6 +398,20 @@ impl Binder<'_> {
 pub(super) fn moves_days(unit: IntervalUnit) -> bool {
     use IntervalUnit::*;
     unit.keeps_dates() || matches!(unit, DaySecond | DayMinute | DayHour)
+}
+
+/// Returns true for a date that an interval moves.
+fn is_moved(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    match expr {
+        E::Nested(inner) => is_moved(inner),
+        E::BinaryOp { left, right, .. } => [left, right].into_iter().any(|side| matches!(**side, E::Interval(_))),
+        E::Function(function) => {
+            let name = function.name.to_string().to_ascii_uppercase();
+            matches!(name.as_str(), "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "TIMESTAMPADD")
+        }
+        _ => false,
+    }
 }
 
 /// Digits of fractional seconds that a datetime gets from an interval.

@@ -5,15 +5,15 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, collation, display_length, fold, result::byte_length},
 };
-use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
+use muster_algebra::{ArithmeticOp, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 
 impl Binder<'_> {
     pub(super) fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
         match name {
             "ISNULL" => {
-                let arg = Box::new(items.remove(0).expr);
-                return Ok(Item::bool(Expr::IsNull { arg, negated: false }));
+                let item = items.remove(0);
+                return Ok(Item::bool(self.null_test(item, false)));
             }
             "SLEEP" => {
                 let seconds = self.convert(items.remove(0), SqlType::Double);
@@ -59,6 +59,7 @@ impl Binder<'_> {
             other => return Err(SqlError::internal(format!("no rule for {other}"))),
         };
         let texts: Vec<Item> = text.iter().map(|i| items[*i].clone()).collect();
+        let searched = texts.get(1).and_then(Item::collation);
         let (texts, model) = match function {
             F::LPad | F::RPad | F::Replace => self.texts_like_first(texts, name)?,
             F::Locate => self.searched_texts(texts, name)?,
@@ -73,25 +74,15 @@ impl Binder<'_> {
             });
         }
         if function == F::Locate {
-            return Ok(call(function, args, SqlType::BIGINT));
+            // As a text the position has the collation of the text that is searched.
+            let (collation, derivation) = model;
+            let position = call(function, args, SqlType::BIGINT);
+            return Ok(match searched.is_some() {
+                true => Item { text_collation: Some(collation), derivation, ..position },
+                false => position,
+            });
         }
-        let own = display_length(args[0].ty) as u64;
-        let count = |i: usize| match args.get(i).and_then(|item| fold::constant(&item.expr)) {
-            Some(Value::Int(n)) => Some(n.max(0) as u64),
-            _ => None,
-        };
-        const LONGEST: u64 = u32::MAX as u64;
-        let length = match function {
-            F::Substring => count(2).unwrap_or(own).min(own),
-            F::Left | F::Right => count(1).unwrap_or(own).min(own),
-            F::Repeat => count(1).map_or(LONGEST, |n| own.saturating_mul(n)),
-            F::LPad | F::RPad => count(1).unwrap_or(LONGEST),
-            _ => {
-                let (from, to) = (display_length(args[1].ty) as u64, display_length(args[2].ty) as u64);
-                // At worst each character is replaced.
-                if to > from.min(1) { own.saturating_mul(to.max(1)) } else { own }
-            }
-        };
+        let length = result_characters(function, &args);
         Ok(self.text_call(function, length, args, model))
     }
 
@@ -133,12 +124,47 @@ impl Binder<'_> {
     }
 }
 
+/// Most characters of the result of a function of text.
+fn result_characters(function: F, args: &[Item]) -> u64 {
+    let own = display_length(args[0].ty) as u64;
+    let count = |i: usize| match args.get(i).and_then(|item| fold::constant(&item.expr)) {
+        Some(Value::Int(n)) => Some(n.max(0) as u64),
+        _ => None,
+    };
+    const LONGEST: u64 = u32::MAX as u64;
+    match function {
+        // From a position behind the longest text on there is nothing, nor from 0 on.
+        F::Substring if is_empty_from(&args[1], own) => 0,
+        F::Substring => count(2).unwrap_or(own).min(own),
+        F::Left | F::Right => count(1).unwrap_or(own).min(own),
+        F::Repeat => count(1).map_or(LONGEST, |n| own.saturating_mul(n)),
+        // A negative number is one without a sign.
+        F::LPad | F::RPad => match args.get(1).and_then(|item| fold::constant(&item.expr)) {
+            Some(Value::Int(n @ 0..)) => n as u64,
+            _ => LONGEST,
+        },
+        _ => {
+            let (from, to) = (display_length(args[1].ty) as u64, display_length(args[2].ty) as u64);
+            // At worst each character is replaced.
+            if to > from.min(1) { own.saturating_mul(to.max(1)) } else { own }
+        }
+    }
+}
+
 /// The derivation that COERCIBILITY() shows: that of a user variable whatever its value is.
 fn derivation_of(item: &Item) -> Derivation {
-    match item.ty.collation() {
+    match item.collation() {
         _ if item.derivation == Derivation::Implicit => Derivation::Implicit,
         _ if item.is_null_literal() => Derivation::Ignorable,
         Some(_) => item.derivation,
         None => Derivation::Numeric,
+    }
+}
+
+/// Returns true for a constant position from which on texts of so many characters have none.
+fn is_empty_from(position: &Item, characters: u64) -> bool {
+    match fold::constant(&position.expr) {
+        Some(Value::Int(position)) => position == 0 || u64::try_from(position).is_ok_and(|start| start > characters),
+        _ => false,
     }
 }

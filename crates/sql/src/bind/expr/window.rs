@@ -287,7 +287,7 @@ impl Binder<'_> {
         if star && name != "COUNT" {
             return Err(SqlError::syntax("*", 1));
         }
-        let (call, shown, decimals) = self.aggregate_call(name, list, star, false, cx)?;
+        let (call, shown, decimals, _) = self.aggregate_call(name, list, star, false, cx)?;
         Ok(BoundFunction { ty: call.ty, function: WindowFunction::Aggregate(call), shown, decimals })
     }
 
