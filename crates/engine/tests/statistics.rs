@@ -13,8 +13,8 @@ use std::{
 };
 
 const ROWS: usize = 200_000;
-/// Time until statistics are there. A renewal that took seconds, on a machine that does other things, has a hundred times as
-/// long a rest behind it.
+/// Time until statistics are there. A renewal that took seconds, on a machine that does other things, has a hundred
+/// times as long a rest behind it.
 const END: Duration = Duration::from_secs(400);
 
 async fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
