@@ -152,7 +152,8 @@ files! {
     access_paths
     accounts
     alter_columns
-    alter_kinds
+    alter_instant
+    alter_instant_kinds
     alter_table
     alter_values
     anti_joins

@@ -10,6 +10,7 @@ use super::{
     build::fit,
     page::{
         block::{OverflowPointer, RowBlock},
+        former_layout::LATER_LAYOUT,
         inner::Inner,
         layout::TreeLayout,
         leaf::{
@@ -87,7 +88,8 @@ impl Tree {
         }
         file.set_tree(layout.index);
         let fit = fit(&layout, file.page_size());
-        let spills = overflow::may_spill(&layout, file.page_size());
+        let may_spill = |layout: &TreeLayout| overflow::may_spill(layout, file.page_size());
+        let spills = may_spill(&layout) || layout.former.iter().any(|former| may_spill(&former.layout));
         Ok(Tree {
             pool,
             log,
@@ -156,8 +158,15 @@ impl Tree {
         Ok(())
     }
 
+    /// The error of a page that is not what it should be. One with rows of a layout that came after this opening of the
+    /// table is not damaged: its reader is too old.
     pub(crate) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
-        StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
+        match e {
+            LATER_LAYOUT => StorageError::SnapshotTooOld,
+            BadPage(reason) => {
+                StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: reason.to_string() }
+            }
+        }
     }
 
     /// Latches a page for reading. Only who holds no page, or pages above it or to its left, waits for it; others have
