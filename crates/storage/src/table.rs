@@ -90,7 +90,6 @@ impl Table {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
             return Err(StorageError::Corrupt { path: open_files.directory().to_path_buf(), page: 0, reason });
         }
-        trees[0].file().row_guards().begin_layout(schema.layouts.number)?;
         let texts = statistics.columns.iter().map(|column| AtomicU64::new(column.text.to_bits())).collect();
         let table = Arc::new(Table {
             schema,
@@ -178,12 +177,6 @@ impl Table {
         }
     }
 
-    /// Frees pages of long values that no row leads to any more, as each change does that is made. To be asked before the
-    /// table is opened anew with other columns; nothing may be latched.
-    pub fn free_unlinked_pages(&self) {
-        self.trees.iter().for_each(|tree| tree.free_unlinked(self.counters()));
-    }
-
     /// The trees, in the schema's order of indexes.
     pub fn trees(&self) -> &[Arc<Tree>] {
         &self.trees
@@ -269,10 +262,9 @@ impl Table {
         self.guards().without_changes()
     }
 
-    /// Waits until changes are allowed; to be held during one. A thread must hold it once only. Error `SnapshotTooOld`:
-    /// the table has been opened anew with another layout of its rows.
-    fn changing(&self) -> Result<Held<RwLockReadGuard<'_, ()>>> {
-        self.guards().changing(self.trees[0].layout().number)
+    /// Waits until changes are allowed; to be held during one. A thread must hold it once only.
+    fn changing(&self) -> Held<RwLockReadGuard<'_, ()>> {
+        self.guards().changing()
     }
 
     /// The guards of the rows, which all openings of the table share.

@@ -2,10 +2,9 @@
 //! locks (manual 17.12.1). Muster takes its own ways; clients are told the counts of MySQL's.
 
 use super::table::AlteredTable;
-use crate::{catalog::TableEntry, statement::StatementContext};
+use crate::catalog::TableEntry;
 use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterAlgorithm, AlterLock, AlterMethod};
-use muster_storage::FORMER_LAYOUTS_MAX;
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType, TextKind};
 
 /// An algorithm of MySQL's, from the cheapest on.
@@ -64,23 +63,20 @@ const NO_PRIMARY_KEY: &str = "Dropping a primary key is not allowed without also
 const UNCHECKED_KEYS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const NUMBERS_NEED_LOCK: &str = "Adding an auto-increment column requires a lock";
 
-/// The algorithm that MySQL would take. Errors 1845, 1846, 4092 and 1221 for a method that it would refuse.
+/// The algorithm that MySQL would take. Errors 1845, 1846 and 1221 for a method that it would refuse.
+/// `checks_keys`: `foreign_key_checks`.
 pub fn decide(
-    context: &StatementContext,
     entry: &TableEntry,
     altered: &AlteredTable,
     actions: &[AlterAction],
-    method: AlterMethod,
+    (method, checks_keys): (AlterMethod, bool),
 ) -> Result<Algorithm> {
     if entry.def.id.is_temporary() {
         return of_temporary(method.algorithm);
     }
     let mut needs = needs(entry, altered, actions);
     if !altered.foreign_keys.added.is_empty() {
-        needs.push(if context.checks_foreign_keys() { Need::FOREIGN_KEY } else { Need::INPLACE });
-    }
-    if altered.adds_zero_date() {
-        needs.push(Need::INPLACE);
+        needs.push(if checks_keys { Need::FOREIGN_KEY } else { Need::INPLACE });
     }
     if altered.adds_zero_date() {
         needs.push(Need::INPLACE);
@@ -92,28 +88,11 @@ pub fn decide(
         return Err(refused("LOCK=NONE/SHARED", None, "LOCK=EXCLUSIVE"));
     }
     check(need, method)?;
-    if method.algorithm == AlterAlgorithm::Instant && entry.layouts.former.len() >= FORMER_LAYOUTS_MAX {
-        refuse_more_versions(&entry.def, altered)?;
-    }
     Ok(match method.algorithm {
         AlterAlgorithm::Copy => Algorithm::Copy,
         AlterAlgorithm::Inplace => need.algorithm.max(Algorithm::Inplace),
         _ => need.algorithm,
     })
-}
-
-/// Error 4092 for columns that come or go in a table whose rows have as many layouts as may be.
-fn refuse_more_versions(before: &TableDef, altered: &AlteredTable) -> Result<()> {
-    let kept = altered.sources.iter().flatten().count();
-    if kept == before.columns.len() && kept == altered.sources.len() {
-        return Ok(());
-    }
-    let message = format!(
-        "Maximum row versions reached for table {}/{}. No more columns can be added or dropped instantly. Please use \
-         COPY/INPLACE.",
-        before.database, before.name
-    );
-    Err(SqlError::new(ErrorCode::MaxRowVersions, message))
 }
 
 /// The algorithm for a temporary table, which MySQL always copies, without regard to locks. Error 1845.

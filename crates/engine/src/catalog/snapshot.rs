@@ -1,7 +1,7 @@
 //! One state of the catalog.
 
 use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
-use muster_storage::{ColumnSchema, FileId, IndexSchema, RowLayouts, TableSchema};
+use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -109,19 +109,17 @@ pub struct TableEntry {
     pub next_index_id: u32,
     /// Microseconds since 1970-01-01 UTC.
     pub created: i64,
-    /// The layouts that rows of the clustered tree may have.
-    pub layouts: Arc<RowLayouts>,
 }
 
 impl TableEntry {
     /// The table as storage knows it.
     pub fn schema(&self) -> TableSchema {
-        TableSchema { layouts: self.layouts.clone(), ..schema_of(&self.def) }
+        schema_of(&self.def)
     }
 
-    /// Returns the same table on new files, whose rows have one layout, as in a table that was just made.
+    /// Returns the same table on other files.
     pub fn with_files(&self, files: Vec<FileId>) -> TableEntry {
-        TableEntry { files, layouts: Arc::default(), ..self.clone() }
+        TableEntry { files, ..self.clone() }
     }
 
     /// The file of the clustered tree. It names what belongs to the table's rows.
@@ -135,10 +133,9 @@ impl TableEntry {
     }
 }
 
-/// The columns and indexes of a table as storage knows them, of which all rows have one layout.
+/// The columns and indexes of a table as storage knows them.
 pub fn schema_of(def: &TableDef) -> TableSchema {
     TableSchema {
-        layouts: Default::default(),
         columns: def.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),
         indexes: def
             .indexes
@@ -278,8 +275,7 @@ mod tests {
             foreign_keys: Vec::new(),
         };
         let files = vec![FileId(1)];
-        let (extras, layouts) = (TableExtras::default(), Arc::default());
-        TableEntry { def: Arc::new(def), extras, files, next_index_id: 1, created: 0, layouts }
+        TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 0 }
     }
 
     #[test]

@@ -31,7 +31,6 @@ fn keys_per_second() {
     let int = ColumnSchema { ty: SqlType::INT, nullable: false };
     let text = ColumnSchema { ty: SqlType::varchar(40, Collation::DEFAULT), nullable: true };
     let schema = TableSchema {
-        layouts: Default::default(),
         columns: vec![int.clone(), int.clone(), int, text],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },

@@ -22,11 +22,7 @@ fn numbers(indexes: usize) -> TableSchema {
             .into_iter()
             .take(1 + indexes)
             .collect();
-    TableSchema {
-        layouts: Default::default(),
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4],
-        indexes,
-    }
+    TableSchema { columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4], indexes }
 }
 
 fn open(disk: &Arc<SimulatedDisk>) -> Arc<Store> {

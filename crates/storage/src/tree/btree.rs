@@ -10,7 +10,6 @@ use super::{
     build::fit,
     page::{
         block::{OverflowPointer, RowBlock},
-        former_layout::LATER_LAYOUT,
         inner::Inner,
         layout::TreeLayout,
         leaf::{
@@ -88,8 +87,7 @@ impl Tree {
         }
         file.set_tree(layout.index);
         let fit = fit(&layout, file.page_size());
-        let may_spill = |layout: &TreeLayout| overflow::may_spill(layout, file.page_size());
-        let spills = may_spill(&layout) || layout.former.iter().any(|former| may_spill(&former.layout));
+        let spills = overflow::may_spill(&layout, file.page_size());
         Ok(Tree {
             pool,
             log,
@@ -158,15 +156,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The error of a page that is not what it should be. One with rows of a layout that came after this opening of the
-    /// table is not damaged: its reader is too old.
     pub(crate) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
-        match e {
-            LATER_LAYOUT => StorageError::SnapshotTooOld,
-            BadPage(reason) => {
-                StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: reason.to_string() }
-            }
-        }
+        StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
     }
 
     /// Latches a page for reading. Only who holds no page, or pages above it or to its left, waits for it; others have

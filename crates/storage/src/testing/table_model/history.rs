@@ -31,15 +31,15 @@ struct Grave {
 }
 
 pub(crate) struct History {
-    pub(super) draw: Random,
+    draw: Random,
     disk: Arc<SimulatedDisk>,
     /// `None` while it is closed.
-    pub(super) table: Option<Arc<Table>>,
-    pub(super) files: Vec<FileId>,
-    pub(super) model: Model,
+    table: Option<Arc<Table>>,
+    files: Vec<FileId>,
+    model: Model,
     graves: Vec<Grave>,
     /// Rows that were marked, to be put in again.
-    pub(super) marked_rows: Vec<Row>,
+    marked_rows: Vec<Row>,
     pub met: Met,
 }
 
@@ -95,9 +95,6 @@ impl History {
                     _ => self.mark_or_purge(),
                 };
                 changed.map_err(|e| format!("time {time}, change {step}: {e}"))?;
-                if self.draw.one_in(60) {
-                    self.change_layout().map_err(|e| format!("time {time}, a layout after {step}: {e}"))?;
-                }
                 if self.draw.one_in(40) {
                     let store = self.table().store();
                     let pool = store.buffer_pool();
@@ -105,7 +102,6 @@ impl History {
                 }
             }
             self.compare().map_err(|e| format!("after time {time}: {e}"))?;
-            self.change_layout().map_err(|e| format!("another layout after time {time}: {e}"))?;
             if self.draw.one_in(2) {
                 self.reopen()?;
                 self.compare().map_err(|e| format!("opened again after time {time}: {e}"))?;
@@ -117,7 +113,6 @@ impl History {
 
     pub fn compare(&mut self) -> Verdict {
         let table = Arc::clone(self.table());
-        table.free_unlinked_pages();
         compare(&table, &self.model, &mut self.draw, Compare::Exactly)?;
         for tree in table.trees() {
             let report = tree.check(&Counters::default()).map_err(|e| e.to_string())?;
@@ -129,7 +124,7 @@ impl History {
         Ok(())
     }
 
-    pub(super) fn count_events(&mut self) {
+    fn count_events(&mut self) {
         let table = Arc::clone(self.table());
         for tree in table.trees() {
             for (event, hits) in tree.events() {

@@ -31,13 +31,13 @@ impl Tree {
         }
     }
 
-    /// The pages of the long values in a record of a row, of some row layout, are free from now on, for nobody needs that
-    /// version of the row any more.
-    pub(crate) fn free_long_values(&self, layout: u32, record: &[u8], counters: &Counters) -> Result<()> {
+    /// The pages of the long values in a record of a row are free from now on, for nobody needs that version of the row
+    /// any more.
+    pub(crate) fn free_long_values(&self, record: &[u8], counters: &Counters) -> Result<()> {
         if !self.spills {
             return Ok(());
         }
-        let block = self.block_of_record(layout, record)?;
+        let block = self.block_of_record(record)?;
         let mut pages = Vec::new();
         for pointer in block.columns.iter().filter(|c| c.is_overflow(0)) {
             let Some(pointer) = OverflowPointer::from_bytes(pointer.bytes(0)) else { continue };
@@ -53,18 +53,13 @@ impl Tree {
         self.spills
     }
 
-    /// Returns true if a record of a row, of some row layout, has long values.
-    pub(crate) fn has_long_values(&self, layout: u32, record: &[u8]) -> Result<bool> {
-        Ok(self.spills && self.block_of_record(layout, record)?.columns.iter().any(|c| c.is_overflow(0)))
+    /// Returns true if a record of a row has long values.
+    pub(crate) fn has_long_values(&self, record: &[u8]) -> Result<bool> {
+        Ok(self.spills && self.block_of_record(record)?.columns.iter().any(|c| c.is_overflow(0)))
     }
 
     /// Adds the pages of a long value.
-    pub(in crate::tree) fn pages_of_value(
-        &self,
-        pointer: OverflowPointer,
-        pages: &mut Vec<u32>,
-        counters: &Counters,
-    ) -> Result<()> {
+    fn pages_of_value(&self, pointer: OverflowPointer, pages: &mut Vec<u32>, counters: &Counters) -> Result<()> {
         let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
         while rest > 0 {
             let page = self.fetch(page_no, counters)?;

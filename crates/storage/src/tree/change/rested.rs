@@ -1,7 +1,7 @@
 //! Leaves that have rested: their slots become part of their base, so that scans of them cost what they cost before the
 //! changes. No row changes, nor what a view sees.
 
-use crate::tree::btree::Tree;
+use crate::tree::{btree::Tree, page::leaf::encode::encode};
 use crate::{
     Counters, Result,
     page::{PageHeader, PageType},
@@ -32,11 +32,11 @@ impl Tree {
             }
             gains |= !slot.marked || slot.kind.has_record();
         }
-        let Some(renewed) = (if gains { self.renewed(&page, horizon, counters)? } else { None }) else {
+        let mut image = vec![0; page.len()];
+        if !gains || !encode(&page, &self.layout, horizon, &mut image).map_err(corrupt)? {
             return Ok(false);
-        };
-        self.put_renewed(page, renewed, room, counters);
-        self.free_unlinked(counters);
+        }
+        self.put_image(page, image, room, counters);
         Ok(true)
     }
 }

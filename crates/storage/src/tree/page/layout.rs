@@ -1,6 +1,6 @@
 //! The columns that a tree's leaves hold and the parts of its key, derived from the table's schema.
 
-use super::{block::cut_value, former_layout::FormerLayout, leaf::record::RecordLayout};
+use super::{block::cut_value, leaf::record::RecordLayout};
 use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, enum_bytes, int_bytes},
@@ -87,10 +87,6 @@ pub struct TreeLayout {
     pub record: RecordLayout,
     /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
     pub in_entries: Vec<bool>,
-    /// The number of the row layout of a clustered tree; 0 in other trees.
-    pub number: u32,
-    /// Layouts that rows of a clustered tree may have that were written before.
-    pub former: Vec<FormerLayout>,
 }
 
 impl TreeLayout {
@@ -110,8 +106,6 @@ impl TreeLayout {
             clustered_key: KeyCodec { parts: Vec::new() },
             record: RecordLayout::default(),
             in_entries: Vec::new(),
-            number: if index == 0 { schema.layouts.number } else { 0 },
-            former: Vec::new(),
         };
         if index == 0 {
             for (column, c) in schema.columns.iter().enumerate() {
@@ -165,7 +159,6 @@ impl TreeLayout {
                 layout.is_key_column(column) || parts.into_iter().any(|part| part.column == column)
             };
             layout.in_entries = (0..layout.columns.len()).map(in_entries).collect();
-            layout.former = FormerLayout::all_of(schema, &layout);
         }
         layout
     }

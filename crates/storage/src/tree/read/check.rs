@@ -184,10 +184,6 @@ impl Check<'_> {
                 self.long_value(pointer.ok_or_else(|| tree.corrupt(page_no, BadPage("bad overflow pointer")))?)?;
             }
         }
-        if let Some(former) = leaf.former() {
-            // They go when the leaf is written in the newest layout.
-            tree.gone_pointers(&leaf, former)?.into_iter().try_for_each(|pointer| self.long_value(pointer))?;
-        }
         Ok(())
     }
 
