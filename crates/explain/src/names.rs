@@ -8,6 +8,22 @@ pub fn quote(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
+/// A table as `` `database`.`table` ``.
+pub fn table_of(database: &str, table: &str) -> String {
+    format!("{}.{}", quote(database), quote(table))
+}
+
+/// A table as FROM names it, with its alias if that is another name.
+pub fn from_table(database: &str, table: &str, alias: &str) -> String {
+    let name = table_of(database, table);
+    if alias == table { name } else { format!("{name} {}", quote(alias)) }
+}
+
+/// A column as `` `database`.`table`.`column` ``.
+pub fn column_of(database: &str, table: &str, column: &str) -> String {
+    format!("{}.{}", table_of(database, table), quote(column))
+}
+
 /// A column as `` `database`.`table`.`column` ``; of a derived table without the database; what is computed, as it was
 /// written.
 pub fn column_text(columns: &Columns, id: ColId) -> String {
@@ -17,9 +33,7 @@ pub fn column_text(columns: &Columns, id: ColId) -> String {
         (Some(origin), _) if origin.database.is_empty() => {
             format!("{}.{}", quote(&origin.alias), quote(&origin.column))
         }
-        (Some(origin), _) => {
-            format!("{}.{}.{}", quote(&origin.database), quote(&origin.alias), quote(&origin.column))
-        }
+        (Some(origin), _) => column_of(&origin.database, &origin.alias, &origin.column),
         (None, Some(BlockPlace::Derived(alias))) => format!("{}.{}", quote(alias), quote(&shown_name(columns, id))),
         (None, _) => meta.name.clone(),
     }

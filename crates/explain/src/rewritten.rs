@@ -8,10 +8,10 @@
 
 mod change;
 
-pub use change::{ChangeText, GivenValue, column_of, table_of};
+pub use change::{ChangeText, GivenValue};
 
 use crate::{
-    names::{column_text, quote},
+    names::{column_text, from_table, quote},
     query_block::shown_name,
 };
 use muster_algebra::{
@@ -90,8 +90,7 @@ impl Writer<'_> {
     fn select(&self, rel: &Rel) -> Select {
         match rel {
             Rel::Get { table, alias, columns, .. } => {
-                let name = format!("{}.{}", quote(&table.database), quote(&table.name));
-                let from = if *alias == table.name { name } else { format!("{name} {}", quote(alias)) };
+                let from = from_table(&table.database, &table.name, alias);
                 Select { from, items: columns.iter().map(|(id, _)| *id).collect(), ..Select::default() }
             }
             Rel::Values { columns, rows } => {

@@ -1,7 +1,7 @@
-//! What SHOW WARNINGS tells of a statement that changes rows after its EXPLAIN: the statement as it was rewritten.
+//! A statement that changes rows as it was rewritten, which SHOW WARNINGS tells after its EXPLAIN.
 
 use muster_algebra::Expr;
-use muster_explain::{ChangeText, GivenValue, column_of};
+use muster_explain::{ChangeText, GivenValue, column_of, from_table, table_of};
 use muster_sql::{
     Insert,
     bind::{BoundAssignment as Assignment, BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource},
@@ -12,7 +12,7 @@ pub fn update(bound: &BoundUpdate, words: &ChangeText<'_>) -> String {
 }
 
 pub fn delete(bound: &BoundDelete, words: &ChangeText<'_>) -> String {
-    let names = bound.targets.iter().map(|target| muster_explain::table_of(&target.table.database, &target.alias));
+    let names = bound.targets.iter().map(|target| table_of(&target.table.database, &target.alias));
     let targets: Vec<String> = if bound.of_several { names.collect() } else { Vec::new() };
     words.delete(&targets)
 }
@@ -25,11 +25,9 @@ pub fn insert(statement: &Insert, bound: &BoundInsert, words: &ChangeText<'_>) -
     };
     let (rows, outputs) = match &bound.source {
         RowSource::Rows(rows) => {
-            let width = bound.given.len();
-            let value = |(at, value)| given(value, target, bound.given[at % width]);
-            let values: Vec<GivenValue> = rows.values.iter().enumerate().map(value).collect();
-            let rows = (0..rows.rows).map(|row| values[row * width..(row + 1) * width].to_vec()).collect();
-            (rows, Vec::new())
+            let value = |(value, column): (&NewValue, &usize)| given(value, target, *column);
+            let row = |row| rows.values[row * bound.given.len()..].iter().zip(&bound.given).map(value).collect();
+            ((0..rows.rows).map(row).collect::<Vec<_>>(), Vec::new())
         }
         RowSource::Query(query) => (Vec::new(), query.outputs.iter().take(bound.given.len()).cloned().collect()),
     };
@@ -39,20 +37,13 @@ pub fn insert(statement: &Insert, bound: &BoundInsert, words: &ChangeText<'_>) -
     let new = target.columns.iter().enumerate().map(|(at, id)| (*id, format!("values({})", name(target, at))));
     let old = on_duplicate.map(|update| update.old.iter().enumerate().map(|(at, id)| (*id, name(target, at))));
     let named: Vec<_> = new.chain(old.into_iter().flatten()).collect();
-    let table = muster_explain::table_of(&target.table.database, &target.table.name);
+    let table = table_of(&target.table.database, &target.table.name);
     words.insert((&table, &list), (&rows, &outputs), (&duplicates.unwrap_or_default(), &named))
 }
 
 /// The tables that change, as they stand in FROM.
 pub fn tables(targets: &[&ChangeTarget]) -> String {
-    let text = |target: &&ChangeTarget| {
-        let table = muster_explain::table_of(&target.table.database, &target.table.name);
-        if target.alias == target.table.name {
-            table
-        } else {
-            format!("{table} {}", muster_explain::quote(&target.alias))
-        }
-    };
+    let text = |target: &&ChangeTarget| from_table(&target.table.database, &target.table.name, &target.alias);
     targets.iter().map(text).collect::<Vec<_>>().join(" join ")
 }
 

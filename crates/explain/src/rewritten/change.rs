@@ -1,7 +1,7 @@
 //! Statements that change rows, with the search that the optimizer has made of theirs.
 
 use super::{Select, Writer, bare, joined_conditions, with_tail};
-use crate::{change::ChangeKind, names::quote};
+use crate::change::ChangeKind;
 use muster_algebra::{ColId, Columns, Expr, Rel};
 use std::cell::RefCell;
 
@@ -21,16 +21,6 @@ pub struct ChangeText<'a> {
     pub constants: Option<&'a Rel>,
     /// Subqueries of single columns that its expressions mention.
     pub dependent: &'a [(ColId, Expr)],
-}
-
-/// A table as the statement names it.
-pub fn table_of(database: &str, alias: &str) -> String {
-    format!("{}.{}", quote(database), quote(alias))
-}
-
-/// A column as the statement names it.
-pub fn column_of(database: &str, alias: &str, column: &str) -> String {
-    format!("{}.{}", table_of(database, alias), quote(column))
 }
 
 impl ChangeText<'_> {

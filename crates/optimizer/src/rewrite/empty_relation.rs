@@ -1,8 +1,8 @@
 //! What can have no rows is not computed: `WHERE FALSE`, `LIMIT 0`, joins with nothing.
 
-use super::{RewriteContext, bottom_up};
+use super::{RewriteContext, bottom_up, with_nulls};
 use crate::literal::never_true;
-use muster_algebra::{Expr, JoinKind, Rel, Value};
+use muster_algebra::{Expr, JoinKind, Rel};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
@@ -50,16 +50,7 @@ fn empty_join(
         JoinKind::Inner if no_match => empty(&Rel::Join { kind, left, right, on, straight }),
         JoinKind::Semi if no_match => empty(&left),
         JoinKind::Anti | JoinKind::NullAwareAnti if no_match => *left,
-        JoinKind::Left if no_match => {
-            let mut exprs: Vec<_> = left.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
-            exprs.extend(
-                right
-                    .output()
-                    .into_iter()
-                    .map(|id| (id, Expr::Literal { value: Value::Null, ty: context.columns.ty(id) })),
-            );
-            Rel::Project { input: left, exprs }
-        }
+        JoinKind::Left if no_match => with_nulls(*left, right.output(), context.columns),
         _ => Rel::Join { kind, left, right, on, straight },
     }
 }

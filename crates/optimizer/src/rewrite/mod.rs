@@ -23,7 +23,7 @@ pub mod semijoin_to_inner;
 pub mod subquery_unnesting;
 
 use crate::Options;
-use muster_algebra::{Columns, Expr, Rel, Switch};
+use muster_algebra::{ColId, Columns, Expr, Rel, Switch};
 use muster_types::Result;
 
 /// The state that the passes of one statement share: its columns, and the options that they run under.
@@ -110,6 +110,13 @@ pub fn update_exprs(rel: Rel, f: &mut dyn FnMut(&mut Expr)) -> Result<Rel> {
         }
         Ok(node)
     })
+}
+
+/// A relation with further columns that are NULL in all of its rows.
+pub fn with_nulls(input: Rel, ids: Vec<ColId>, columns: &Columns) -> Rel {
+    let passed = input.output().into_iter().map(|id| (id, Expr::Column(id)));
+    let exprs = passed.chain(ids.into_iter().map(|id| (id, Expr::null(columns.ty(id))))).collect();
+    Rel::Project { input: Box::new(input), exprs }
 }
 
 /// The AND (or OR) of conditions, flattened.

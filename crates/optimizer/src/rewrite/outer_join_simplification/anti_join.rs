@@ -2,6 +2,7 @@
 //! an anti join. MySQL stops at the first partner of a row then ("Not exists" in EXPLAIN).
 
 use crate::properties::{not_null_columns, rejects_null};
+use crate::rewrite::with_nulls;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Columns, Expr, JoinKind, Rel};
 use std::collections::HashMap;
@@ -69,9 +70,7 @@ pub fn turned(rel: Rel, mentions: &Mentions, columns: &Columns) -> Rel {
         other => other,
     };
     if !wanted.is_empty() {
-        let passed = joined.output().into_iter().map(|id| (id, Expr::Column(id)));
-        let exprs = passed.chain(wanted.into_iter().map(|id| (id, Expr::null(columns.ty(id))))).collect();
-        joined = Rel::Project { input: Box::new(joined), exprs };
+        joined = with_nulls(joined, wanted, columns);
     }
     if predicates.is_empty() { joined } else { Rel::Filter { input: Box::new(joined), predicates } }
 }
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
     use crate::testing::builder::*;
 
-    /// What becomes of a left join, of whose right side the statement delivers a column or not.
+    /// A left join under a condition, as it is rewritten. `wants_right`: a column of its right side is delivered.
     fn turned_join(condition: impl Fn(&[ColId], &[ColId]) -> Vec<Expr>, wants_right: bool) -> Rel {
         let mut t = Tables::new();
         let (l, r) = (t.table("l", &["a", "x"]), t.table("r", &["b", "y"]));
