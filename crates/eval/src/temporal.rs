@@ -204,7 +204,7 @@ fn moved_by(
         Start::None => return Value::Null,
         Start::Time(t) => {
             let Some(by) = interval else { return Value::Null };
-            // Of an interval that 64 bits do not hold, MySQL adds what they have of it.
+            // MySQL adds the low 64 bits of an interval that they do not hold.
             let sum = t.wrapping_add(by.micros as i64);
             return match Some(sum).filter(|t| by.months == 0 && t.unsigned_abs() <= TIME_MAX_MICROS as u64) {
                 Some(t) => Value::Time(t),

@@ -75,7 +75,7 @@ fn to_decimals() {
     check(dec("999.95"), d(4, 1), dec("999.9"), Some(1264));
     check(dec("-1000"), d(4, 1), dec("-999.9"), Some(1264));
     check(Value::Double(0.1), d(10, 3), dec("0.100"), None);
-    // Of a number beyond all decimals this is the first of two warnings.
+    // A number beyond all decimals has two warnings, of which this is the first.
     check(Value::Double(1e300), d(5, 2), dec("999.99"), Some(1292));
     check(Value::Int(7), d(5, 2), dec("7.00"), None);
 }

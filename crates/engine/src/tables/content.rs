@@ -54,7 +54,7 @@ impl Content {
         self
     }
 
-    /// What is left to know of a table that has lost its rows: the histograms that statements have made. `None` if
+    /// The content of a table that has lost its rows: the histograms that statements have made are left. `None` if
     /// there are none.
     pub fn histograms_alone(&self, schema: &TableSchema) -> Option<Content> {
         let before = self.statistics.distribution.as_ref().filter(|before| !before.histograms.is_empty())?;

@@ -1,5 +1,6 @@
-//! What all openings of a table share. A table is opened anew on the same files when its indexes or the types of its
-//! columns change, and for a while changes of rows may be under way in the former opening, too: purge, say.
+//! Guards of rows, which all openings of a table share. A table is opened anew on the same files when its indexes or
+//! the types of its columns change, and for a while changes of rows may be under way in the former opening, too: purge,
+//! say.
 
 use crate::{
     latch_order::{self, Rank},

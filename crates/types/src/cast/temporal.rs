@@ -110,7 +110,7 @@ fn year_of_text(text: &str) -> (Value, Option<CastWarning>) {
     let year = match number[..digits].parse() {
         Ok(0) => Ok(Value::UInt(2000)),
         Ok(number) => store::store(&Value::UInt(number), StoredType::new(SqlType::Year)),
-        // What 64 bits do not hold is -1.
+        // Digits that 64 bits do not hold are the number -1.
         Err(_) => return wrong(),
     };
     match year {

@@ -105,7 +105,7 @@ pub fn no_time(text: &str) -> NoTime {
     if text.is_empty() {
         return NoTime::Zero;
     }
-    // What is read as a datetime, and is none, is no time either.
+    // A text that is long enough to be read as a datetime, and is none, is no time either.
     if text.len() >= DATETIME_LENGTH && matches!(read_full_datetime(text), Some(None)) {
         return NoTime::Other;
     }

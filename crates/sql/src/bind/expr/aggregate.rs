@@ -373,7 +373,7 @@ impl Binder<'_> {
             }
         }
         let (items, (collation, derivation)) = self.texts(items, "group_concat")?;
-        // Of numbers it is as strong as a literal.
+        // The text of numbers is as strong as a literal.
         let derivation = derivation.min(Derivation::Literal);
         let args: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
         let length = match self.env.session.kept_variable("group_concat_max_len") {

@@ -147,7 +147,7 @@ impl Binder<'_> {
                 }
                 _ => true,
             },
-            // Of a joined text that is no integer MySQL says nothing, of one that is no decimal what it says of a
+            // MySQL says nothing of a joined text that is no integer, and of one that is no decimal the same as of a
             // literal.
             Expr::Column(id) if self.joined_texts.contains(id) => {
                 return match (wanted.is_decimal, wanted.ty) {
