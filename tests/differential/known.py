@@ -57,6 +57,12 @@ def kind_of(tree, ask):
     return "" if answer.error else answer.kind.split()[0]
 
 
+def whole_kind_of(tree, ask):
+    """The same with the words behind it: `binary`, `unsigned`."""
+    answer = ask(tree, None)[1]
+    return "" if answer.error else answer.kind
+
+
 def is_constant(tree):
     return not expressions.uses_columns(tree)
 
@@ -67,15 +73,16 @@ def below(tree, fits):
 
 
 def mixed_bounds(tree, what, muster, mysql, ask):
-    """A date or time between a number and a constant that is none: MySQL takes the form in which it keeps the moment for the constant."""
+    """A date or time between a number and a constant that is none, or is the only constant: MySQL takes the form in which it keeps the
+    moment for the constant."""
 
     def fits(part):
         template, children = part
         if template != "({} BETWEEN {} AND {})" or children[0][0] not in MOMENT_COLUMNS:
             return False
-        are_numbers = [kind_of(bound, ask) in NUMBER_KINDS for bound in children[1:]]
-        return any(number and not other and is_constant(bound)
-                   for number, other, bound in zip(are_numbers, are_numbers[::-1], children[:0:-1]))
+        numbers = sum(kind_of(bound, ask) in NUMBER_KINDS for bound in children[1:])
+        constants = sum(map(is_constant, children[1:]))
+        return (numbers, constants) in ((1, 2), (1, 1), (2, 1))
 
     return what in ("value", "null") and below(tree, fits)
 
@@ -86,20 +93,27 @@ def bounds_beside_time(tree, what, muster, mysql, ask):
     def fits(part):
         return part[0] == "({} BETWEEN {} AND {})" and part[1][0][0] in TIMES and any(map(is_constant, part[1][1:]))
 
-    reads_integers = any("incorrect INTEGER value" in warning[2] for warning in mysql.warnings or [])
+    told = ("incorrect INTEGER value", "Incorrect time value")
+    reads_integers = any(words in warning[2] for warning in mysql.warnings or [] for words in told)
     return what in ("value", "null") and reads_integers and below(tree, fits)
 
 
 def lists_beside_moments(tree, what, muster, mysql, ask):
     """A column of dates or times in a list of constants of two kinds, of which MySQL finds none that it finds alone."""
-    if tree[0] != "({} IN ({}, {}))" or tree[1][0][0] not in MOMENT_COLUMNS or what != "value":
-        return False
-    first, *members = tree[1]
-    if not all(map(is_constant, members)) or kind_of(members[0], ask) == kind_of(members[1], ask):
-        return False
-    alone = [ask(("({} = {})", (first, member)), None)[1].rows for member in members]
-    expected = ["1" if "1" in row else row[0] for row in zip(*alone)]
-    return muster.rows == expected and set(mysql.rows) <= {"0", None}
+
+    def fits(part):
+        template, children = part
+        if template != "({} IN ({}, {}))" or children[0][0] not in MOMENT_COLUMNS:
+            return False
+        first, *members = children
+        if not all(map(is_constant, members)) or kind_of(members[0], ask) == kind_of(members[1], ask):
+            return False
+        alone = [ask(("({} = {})", (first, member)), None)[1].rows for member in members]
+        expected = ["1" if "1" in row else next((cell for cell in row if cell is None), "0") for row in zip(*alone)]
+        ours, theirs = ask(part, None)
+        return ours.rows == expected != theirs.rows and set(theirs.rows) <= {"0", None}
+
+    return what in ("value", "null") and below(tree, fits)
 
 
 def types_of_null(tree, what, muster, mysql, ask):
@@ -135,7 +149,9 @@ def moments_of_choices(tree, what, muster, mysql, ask):
 
 def choices_of_years(tree, what, muster, mysql, ask):
     is_choice = tree[0].startswith(CHOICES) and (has_leaf(tree, "y") or below(tree, lambda part: part[0] == "CAST({} AS YEAR)"))
-    return what == "type" and is_choice and mysql.kind.startswith("year") and muster.kind.startswith("short")
+    # `char` is the name of TINYINT, too.
+    return (what == "type" and is_choice and mysql.kind.startswith(("year", "char", "tiny"))
+            and muster.kind.startswith(("short", "int24", "long")))
 
 
 def constant_of_nullif(tree, what, muster, mysql, ask):
@@ -146,9 +162,39 @@ def constant_of_nullif(tree, what, muster, mysql, ask):
             return False
         first, second = part[1]
         is_beside_column = is_constant(first) and second[0] in expressions.COLUMNS
-        return is_beside_column and kind_of(part, ask) != kind_of(first, ask)
+        return is_beside_column and whole_kind_of(part, ask) != whole_kind_of(first, ask)
 
     return what in ("value", "type", "scale") and below(tree, fits)
+
+
+def strcmp_of_times(tree, what, muster, mysql, *_):
+    """STRCMP of a TIME column and a constant, of which MySQL takes the form in which it keeps times."""
+
+    def fits(part):
+        return part[0] == "STRCMP({}, {})" and any(child[0] in TIMES for child in part[1]) and any(map(is_constant, part[1]))
+
+    return what == "value" and below(tree, fits)
+
+
+def moved_into_year_zero(tree, what, muster, mysql, ask):
+    """A moment that an interval has moved into the year 0, as the argument of another function."""
+    moves = ("DATE_ADD(", "DATE_SUB(", "TIMESTAMPADD(", "ADDDATE(", "SUBDATE(")
+
+    def is_moved(part):
+        return part[0].startswith(moves) and any((row or "").startswith("0000-00-00 ") for row in ask(part, None)[1].rows or [])
+
+    return what in ("value", "null", "warnings") and any(below(child, is_moved) for child in tree[1])
+
+
+def bits_of_another_type(tree, what, muster, mysql, *_):
+    """A BIT column that a function gives, whose bytes MySQL sends as a decimal, or whose digits as a BIT."""
+
+    def is_same(a, b):
+        digits, bits = (a, b) if a and a.isdecimal() else (b, a)
+        return a == b or None not in (a, b) and digits.isdecimal() and int(digits) == int.from_bytes(bits.encode(), "big")
+
+    gives_bits = tree[0].startswith(("CASE ", "COALESCE(", "IFNULL(", "IF(", "ANY_VALUE(")) and ("bi", ()) in tree[1]
+    return what == "value" and gives_bits and all(map(is_same, muster.rows, mysql.rows))
 
 
 def invalid_bytes(tree, what, muster, mysql, *_):
@@ -187,6 +233,9 @@ CLASSES = [
     ("moments of values that are texts", moments_of_choices),
     ("types of choices between years", choices_of_years),
     ("NULLIF of a constant next to a column", constant_of_nullif),
+    ("values of BIT columns as another type", bits_of_another_type),
+    ("STRCMP of a TIME column and a constant", strcmp_of_times),
+    ("moments moved into the year 0", moved_into_year_zero),
     ("faults of several arguments of regular expressions", regular_expression_errors),
     ("types of computed constants", constant_lengths),
     ("bytes without a character", invalid_bytes),

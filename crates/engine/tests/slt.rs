@@ -171,6 +171,7 @@ files! {
     byte_strings
     character_sets_of_old
     charsets
+    chosen_moments
     coercibility
     collation_keys
     collation_of_first
@@ -282,6 +283,7 @@ files! {
     stored_forms
     stored_groups
     stored_programs
+    stored_years
     subqueries
     switches
     table_statement

@@ -45,6 +45,8 @@ impl Interval {
 /// parts.
 pub fn interval(count: &Value, unit: IntervalUnit) -> Option<Interval> {
     match (unit.parts(), count) {
+        // The least number has no positive one.
+        ([], Value::Int(i64::MIN)) => None,
         ([], Value::Int(n)) => Some(Interval::of(*n, unit)),
         ([], Value::UInt(n)) => Some(Interval::of(i64::try_from(*n).ok()?, unit)),
         // Seconds have a fraction, which is cut behind the microseconds.

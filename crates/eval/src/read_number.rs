@@ -7,6 +7,9 @@ use muster_types::{
     cast_from, temporal,
 };
 
+/// Type of the number of a date and time with its microseconds.
+const MOMENT_AS_DECIMAL: SqlType = SqlType::Decimal { precision: 20, scale: 6 };
+
 /// A function that reads a number; `None` for another one.
 pub(super) fn call(
     function: ScalarFunction,
@@ -68,7 +71,12 @@ fn moment_number(text: &str, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> 
         }),
     };
     let Some(moment) = moment else { return Value::Null };
-    let (number, warnings) = cast_from(&moment, None, ty);
+    // An integer is the number rounded, so that 59.5 seconds are 60.
+    let number = match ty.is_integer() {
+        true => cast_from(&moment, None, MOMENT_AS_DECIMAL).0,
+        false => moment,
+    };
+    let (number, warnings) = cast_from(&number, None, ty);
     warnings.into_iter().for_each(warn);
     number
 }

@@ -142,6 +142,12 @@ impl Call<'_> {
         }
     }
 
+    /// Returns true for an argument that is the text of a date which an interval has moved, of a function that asks for
+    /// these behind the modes of dates.
+    pub fn is_moved(&self, i: usize) -> bool {
+        self.session_int(1) >> i & 1 == 1
+    }
+
     /// A value of the session as an integer.
     pub fn session_int(&self, i: usize) -> i64 {
         match self.session.get(i) {

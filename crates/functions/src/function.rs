@@ -61,6 +61,9 @@ pub enum SessionValue {
     ReadsFiles,
     /// The modes of dates as a number ([`muster_types::temporal::DateModes::bits`]). A function asks for them first.
     DateModes,
+    /// The arguments that are texts of dates which an interval has moved: a number with the bit 1 << i for argument i.
+    /// These are dates or datetimes, whatever other texts like them are. A function asks for it behind the modes.
+    MovedArguments,
 }
 
 /// A function of one row. How one is written: see the head of the crate.

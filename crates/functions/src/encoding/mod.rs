@@ -52,7 +52,15 @@ fn hexadecimal(typing: &Typing) -> ResultType {
 }
 
 fn half(typing: &Typing) -> ResultType {
-    ResultType::Bytes(bytes_at(typing, 0).div_ceil(2))
+    ResultType::Bytes(most_bytes_at(typing, 0).div_ceil(2))
+}
+
+/// Most bytes of an argument; those of a TEXT count as characters, too.
+fn most_bytes_at(typing: &Typing, i: usize) -> u64 {
+    typing.args.get(i).map_or(0, |arg| {
+        let each = arg.given.collation().map_or(1, |collation| collation.charset_max_bytes());
+        u64::from(arg.characters) * u64::from(each)
+    })
 }
 
 fn base64_digits(typing: &Typing) -> ResultType {
@@ -60,7 +68,7 @@ fn base64_digits(typing: &Typing) -> ResultType {
 }
 
 fn three_quarters(typing: &Typing) -> ResultType {
-    ResultType::Bytes(bytes_at(typing, 0) * 3 / 4)
+    ResultType::Bytes(most_bytes_at(typing, 0) * 3 / 4)
 }
 
 fn four_bytes_each(typing: &Typing) -> ResultType {

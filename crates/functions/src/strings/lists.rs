@@ -21,8 +21,12 @@ pub fn find_in_set(call: &mut Call, args: &[Value]) -> Result<Value> {
     if list.bytes.is_empty() {
         return Ok(Value::Int(0));
     }
+    // Spaces at the end count under all collations.
+    let spaces = |bytes: &[u8]| bytes.iter().rev().take_while(|byte| **byte == b' ').count();
     let equal = |element: &[u8]| match (std::str::from_utf8(element), std::str::from_utf8(&wanted.bytes)) {
-        (Ok(element), Ok(wanted)) if call.collation != Collation::Binary => call.collation.equals(element, wanted),
+        (Ok(text), Ok(wanted)) if call.collation != Collation::Binary => {
+            spaces(element) == spaces(wanted.as_bytes()) && call.collation.equals(text, wanted)
+        }
         _ => *element == *wanted.bytes,
     };
     let position = list.bytes.split(|b| *b == b',').position(equal);

@@ -12,6 +12,8 @@ use muster_types::{
 
 /// Characters of a sum that is text, as MySQL declares it.
 const SUM_LENGTH: u64 = 29;
+/// Numbers of days from this one on are the zero date (MySQL: `get_date_from_daynr`).
+const NO_DAY_FROM: i128 = 3_652_500;
 
 /// A TIME if the first argument is one, a datetime for a date or datetime, else text.
 pub fn returns_sum(typing: &Typing) -> ResultType {
@@ -42,9 +44,11 @@ pub fn sub_time(call: &mut Call, args: &[Value]) -> Result<Value> {
 
 /// The first argument plus or minus the second one, which is a TIME.
 fn sum(call: &mut Call, args: &[Value], sign: i128) -> Result<Value> {
-    let Some(start) = read::time_or_moment(call, &args[0]) else { return Ok(Value::Null) };
-    let Some(by) = added(call, &args[1]) else { return Ok(Value::Null) };
-    let sum = start.micros() + sign * i128::from(by);
+    let (start, by) = (moved(call, args, 0), moved(call, args, 1));
+    let Some(start) = read::time_or_moment(call, &start) else { return Ok(Value::Null) };
+    let is_time = matches!(start, TimeOrMoment::Time(_));
+    let Some(by) = added(call, &by, is_time) else { return Ok(Value::Null) };
+    let sum = start.micros() + sign * by;
     let value = match start {
         TimeOrMoment::Time(_) => within_time(call, sum),
         TimeOrMoment::Moment(_) => moment_of(call, sum),
@@ -59,17 +63,31 @@ fn sum(call: &mut Call, args: &[Value], sign: i128) -> Result<Value> {
     })
 }
 
-/// A TIME that is added, in microseconds. A datetime is none, and a date only next to a time, where the day of its
-/// month counts.
-fn added(call: &mut Call, value: &Value) -> Option<i64> {
+/// An argument; the text of a date that was moved by an interval as the date or datetime that it is.
+fn moved(call: &Call, args: &[Value], i: usize) -> Value {
+    let read = match &args[i] {
+        Value::Text(text) if call.is_moved(i) => temporal::read_datetime(text),
+        _ => None,
+    };
+    let moment = read.and_then(|read| match read.has_clock {
+        true => read.moment.datetime().map(Value::DateTime),
+        false => read.moment.date().map(Value::Date),
+    });
+    moment.unwrap_or_else(|| args[i].clone())
+}
+
+/// A TIME that is added, in microseconds. A datetime is none. A date has the days of its month next to a time
+/// (`is_to_time`), next to a text that is a datetime all days since the year 0.
+fn added(call: &mut Call, value: &Value, is_to_time: bool) -> Option<i128> {
     match value {
         Value::Date(date) => match call.ty {
             SqlType::DateTime { .. } => None,
-            _ => Some(i64::from(temporal::code_parts(*date).2) * MICROS_PER_DAY),
+            _ if is_to_time => Some(i128::from(temporal::code_parts(*date).2) * i128::from(MICROS_PER_DAY)),
+            _ => Some(read::micros_of(&Moment::new(*date, 0))),
         },
         Value::DateTime(_) => None,
         other => match read::time_or_moment(call, other)? {
-            TimeOrMoment::Time(t) => Some(t),
+            TimeOrMoment::Time(t) => Some(t.into()),
             TimeOrMoment::Moment(_) => None,
         },
     }
@@ -100,6 +118,7 @@ fn moment_of(call: &mut Call, micros: i128) -> Value {
     }
     match date_of_number(i64::try_from(micros / day).unwrap_or(i64::MAX)) {
         Some(temporal::ZERO_DATE) => Value::Null,
+        None if micros / day >= NO_DAY_FROM => Value::Null,
         Some(date) => Value::DateTime(temporal::datetime_of(date, (micros % day) as i64)),
         None => {
             call.warn(ErrorCode::DatetimeFunctionOverflow, "Datetime function: add_time field overflow");
@@ -114,14 +133,16 @@ pub fn timestamp(call: &mut Call, args: &[Value]) -> Result<Value> {
         return Ok(call.cast(&args[0], call.ty));
     }
     let Some(moment) = read::moment(call, &args[0]) else { return Ok(Value::Null) };
-    let Some(by) = added(call, &args[1]) else { return Ok(Value::Null) };
-    Ok(moment_of(call, read::micros_of(&moment) + i128::from(by)))
+    let by = moved(call, args, 1);
+    let Some(by) = added(call, &by, false) else { return Ok(Value::Null) };
+    Ok(moment_of(call, read::micros_of(&moment) + by))
 }
 
 /// `TIMEDIFF(a, b)`: of two times, two dates or two datetimes; NULL for two of different kinds.
 pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     let is_dated = read::is_dated;
     let is_time = |value: &Value| matches!(value, Value::Time(_));
+    // By the types of the arguments; what was moved by an interval is a text.
     let (first, second) = (&args[0], &args[1]);
     if is_dated(first) && is_time(second) || is_time(first) && is_dated(second) {
         return Ok(Value::Null);
@@ -131,6 +152,7 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
         true => read::moment(call, value).map(TimeOrMoment::Moment),
         false => read::time_or_moment(call, value),
     };
+    let (first, second) = (&moved(call, args, 0), &moved(call, args, 1));
     let (a, b) = (read(call, first), read(call, second));
     let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
     // The number 0 is a datetime, and so is one with a fraction alone.
@@ -143,9 +165,13 @@ pub fn time_diff(call: &mut Call, args: &[Value]) -> Result<Value> {
     };
     let has_clock =
         |value: &Value| is_zero(value) || cast::moment(value, call.date_modes()).is_some_and(|of| of.has_clock);
+    let is_day = |value: &Value| matches!(value, Value::Date(_));
     let are_alike = match dated {
         true => has_clock(first) == has_clock(second),
-        false => matches!(a, TimeOrMoment::Time(_)) == matches!(b, TimeOrMoment::Time(_)),
+        false => {
+            let is_time = |of: &TimeOrMoment| matches!(of, TimeOrMoment::Time(_));
+            is_time(&a) == is_time(&b) && is_day(first) == is_day(second)
+        }
     };
     Ok(if are_alike { within_time(call, a.micros() - b.micros()) } else { Value::Null })
 }

@@ -21,8 +21,8 @@ fn zone(call: &Call, asked: usize) -> TimeZone {
 
 /// An integer, or a decimal with the fractional seconds of the argument.
 pub fn returns_seconds(typing: &Typing) -> ResultType {
-    let fsp = match typing.constant_text(0) {
-        Some(text) if read_datetime(text).is_none() => FSP_MAX,
+    let fsp = match typing.args.first().and_then(|arg| arg.value.as_ref()) {
+        Some(Value::Text(text)) if read_datetime(text).is_none() => FSP_MAX,
         _ => typing.datetime_fsp(0),
     };
     ResultType::Of(match fsp {

@@ -26,7 +26,7 @@ pub mod week;
 
 use crate::{
     Function,
-    SessionValue::{DateModes, TimeZone, Variable},
+    SessionValue::{DateModes, MovedArguments, TimeZone, Variable},
     Takes::{AsIs, Bits, Clock, Exact, Int, Keyword, Moment, Temporal, Text},
     result,
 };
@@ -67,13 +67,15 @@ pub const FUNCTIONS: &[Function] = &[
         names::get_format,
     ),
     Function::new("STR_TO_DATE", &[Text, Text], text::returns, text::str_to_date).asks(&[DateModes]),
-    Function::new("ADDTIME", &[Temporal, Clock], difference::returns_sum, difference::add_time).asks(&[DateModes]),
-    Function::new("SUBTIME", &[Temporal, Clock], difference::returns_sum, difference::sub_time).asks(&[DateModes]),
+    Function::new("ADDTIME", &[Temporal, Clock], difference::returns_sum, difference::add_time)
+        .asks(&[DateModes, MovedArguments]),
+    Function::new("SUBTIME", &[Temporal, Clock], difference::returns_sum, difference::sub_time)
+        .asks(&[DateModes, MovedArguments]),
     Function::new("TIMEDIFF", &[Temporal, Temporal], difference::returns_difference, difference::time_diff)
-        .asks(&[DateModes]),
+        .asks(&[DateModes, MovedArguments]),
     Function::new("TIMESTAMP", &[Moment, Clock], difference::returns_timestamp, difference::timestamp)
         .optional(1)
-        .asks(&[DateModes]),
+        .asks(&[DateModes, MovedArguments]),
     Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff)
         .takes_null()
         .asks(&[DateModes]),

@@ -282,6 +282,9 @@ impl<'a> Binder<'a> {
     /// be the one that CAST reads, and a quotient has all its digits.
     pub fn convert(&mut self, item: Item, ty: SqlType) -> Item {
         if ty.is_numeric() && item.ty != ty {
+            if let Some(number) = self.of_each_moment(&item, ty, &mut |binder, of| binder.convert(of, ty).expr) {
+                return number;
+            }
             if let Some(number) = self.number_of_text(&item, ty) {
                 return number;
             }
@@ -308,9 +311,7 @@ impl<'a> Binder<'a> {
             }
             false => item,
         };
-        if ty.is_temporal()
-            && let Some(chosen) = self.of_each_result(&item, ty, &mut |binder, result| binder.moment_of(result, ty))
-        {
+        if let Some(chosen) = self.of_each_value(&item, ty) {
             return chosen;
         }
         let item = match (item.ty, ty) {
@@ -409,6 +410,10 @@ impl<'a> Binder<'a> {
         let expr = match &item.expr {
             Expr::Column(id) if !self.summed_doubles.contains(id) => return None,
             Expr::Column(_) | Expr::Call { .. } | Expr::Arithmetic { .. } | Expr::Negate { .. } => {
+                Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
+            }
+            // One that CAST has made.
+            Expr::Cast { arg, .. } if self.type_of(arg) == item.ty => {
                 Expr::Call { function: ScalarFunction::ComputedInteger, args: vec![item.expr.clone()], ty }
             }
             Expr::Subquery(subquery) if is_computed_without_tables(subquery) => {

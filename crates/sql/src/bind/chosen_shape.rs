@@ -37,6 +37,10 @@ impl Binder<'_> {
         let known: Vec<SqlType> = types.iter().copied().filter(|ty| *ty != SqlType::Null).collect();
         let Some(first) = known.first() else { return ResultShape::default() };
         if known.iter().all(|ty| *ty == SqlType::Year) {
+            // NULLIF makes a byte string of it.
+            if ty.is_bytes() {
+                return ResultShape { unsigned: true, length: Some(4), ..ResultShape::default() };
+            }
             return ResultShape { ty: Some(SqlType::Year), unsigned: true, length: Some(4), ..ResultShape::default() };
         }
         let is_unsigned = known.iter().all(|ty| matches!(ty, SqlType::Unsigned(_)));

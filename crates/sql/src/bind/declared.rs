@@ -10,7 +10,7 @@
 //! ([`Binder::bare`]). A conversion starts from the column, too, if the operand has lost what it needs: the position of
 //! an ENUM, the digits of a YEAR, the bytes of a BIT.
 
-use super::binder::Binder;
+use super::{binder::Binder, expr::literal::bytes_as_number};
 use crate::typing::{Derivation, Item, JSON_TEXT};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
@@ -89,7 +89,8 @@ impl Binder<'_> {
             return self.bare(item);
         }
         match (declared, ty) {
-            (SqlType::Year, SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Enum(_) | SqlType::Set(_)) => {
+            (SqlType::Year, SqlType::Set(_)) => self.bare(item),
+            (SqlType::Year, SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Enum(_)) => {
                 let text = SqlType::varchar(4, self.default_collation());
                 self.convert(item, text)
             }
@@ -172,15 +173,21 @@ fn is_equality(op: CompareOp) -> bool {
 /// The constant as a YEAR column stores it, as a number of type `operand`: '70x' is 1970, 2001.4 is 2001. What the
 /// column does not store stays as it is.
 fn year_constant(item: Item, operand: SqlType) -> Item {
-    let is_text = item.ty.is_text() || item.ty.is_bytes() && !item.hexadecimal;
-    let value = match item.as_literal() {
-        Some(value @ (Value::Int(_) | Value::UInt(_) | Value::Date(_) | Value::DateTime(_))) => value,
-        Some(value @ (Value::Decimal(_) | Value::Float(_) | Value::Double(_))) => value,
-        Some(value @ (Value::Text(_) | Value::Bytes(_))) if is_text => value,
-        _ => return item,
+    stored_year(&item, operand).unwrap_or(item)
+}
+
+/// The same; `None` for what the column does not store.
+pub(super) fn stored_year(item: &Item, operand: SqlType) -> Option<Item> {
+    let number = item.hexadecimal.then(|| bytes_as_number(item.clone()));
+    let value = match number.as_ref().unwrap_or(item).as_literal()? {
+        Value::Null | Value::Bool(_) | Value::Time(_) | Value::Json(_) => return None,
+        Value::Text(_) | Value::Bytes(_) if item.hexadecimal => return None,
+        value => value,
     };
     match store(value, StoredType::new(SqlType::Year)) {
-        Ok(year) | Err(Unfit { fault: StoreFault::Truncated, instead: Some(year) }) => Item::literal(year, operand),
-        Err(_) => item,
+        Ok(year) | Err(Unfit { fault: StoreFault::Truncated, instead: Some(year) }) => {
+            Some(Item::literal(year, operand))
+        }
+        Err(_) => None,
     }
 }

@@ -103,6 +103,7 @@ fn is_ascii(expr: &Expr) -> bool {
         Expr::Literal { .. } => true,
         Expr::Cast { arg, .. } => is_ascii(arg),
         Expr::Call { function: ScalarFunction::Library(function), .. } if is_ascii_function(function.name) => true,
+        Expr::Call { function: ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_), .. } => true,
         Expr::Call { args, .. } => !args.is_empty() && args.iter().all(is_ascii),
         _ => false,
     }
@@ -111,7 +112,7 @@ fn is_ascii(expr: &Expr) -> bool {
 /// Returns true for functions that write digits and letters of ASCII whatever they are given (MySQL:
 /// `Item_str_ascii_func`).
 fn is_ascii_function(name: &str) -> bool {
-    matches!(name, "FORMAT" | "HEX" | "MD5" | "SHA" | "SHA1" | "SHA2" | "TO_BASE64")
+    matches!(name, "ADDTIME" | "SUBTIME" | "FORMAT" | "HEX" | "MD5" | "SHA" | "SHA1" | "SHA2" | "TO_BASE64")
 }
 
 /// The collation of two texts (MySQL: `DTCollation::aggregate`); `None` if they do not go together.

@@ -126,9 +126,10 @@ fn stored_date(value: &Value, ty: SqlType, modes: DateModes) -> StoredConstant {
             let warns = of.moment.clock != 0 || has_fraction;
             StoredConstant { value: Some(Value::Date(date)), warns, is_note: !has_fraction }
         }
-        (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _, Some(t)) if of.has_clock || !has_fraction => {
+        (SqlType::Timestamp { .. }, ..) if has_fraction && !of.has_clock => REFUSED,
+        (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _, Some(t)) => {
             let value = Some(Value::DateTime(temporal::round_datetime(t, fsp)));
-            StoredConstant { value, warns: false, is_note: false }
+            StoredConstant { value, warns: has_fraction && !of.has_clock, is_note: false }
         }
         _ => REFUSED,
     }

@@ -139,7 +139,7 @@ fn is_of_unsigned(expr: &Expr, columns: &Columns) -> bool {
         Expr::Cast { arg, .. } => is_of_unsigned(arg, columns),
         _ => {
             let ty = expr.ty(columns);
-            ty.is_unsigned() || matches!(ty, SqlType::Bit { .. } | SqlType::Unsigned(_))
+            ty.is_unsigned() || matches!(ty, SqlType::Bit { .. } | SqlType::Unsigned(_) | SqlType::Year)
         }
     }
 }

@@ -110,11 +110,13 @@ fn numeric(items: &[&Item]) -> SqlType {
 fn floating(items: &[&Item]) -> SqlType {
     let is_small = |ty: SqlType| match ty {
         SqlType::Int { width, .. } => !matches!(width, IntWidth::Int | IntWidth::Big),
-        ty => matches!(ty, SqlType::Bool | SqlType::Float),
+        ty => ty == SqlType::Float,
     };
+    // Conditions are BIGINT.
+    let is_big = |ty: SqlType| matches!(ty, SqlType::Bool | SqlType::Int { width: IntWidth::Big, .. });
     let mut has_float = false;
     for item in items {
-        let stays = is_small(item.ty) || has_float && matches!(item.ty, SqlType::Int { width: IntWidth::Big, .. });
+        let stays = is_small(item.ty) || has_float && is_big(item.ty);
         if !stays {
             return SqlType::Double;
         }

@@ -62,7 +62,9 @@ fn loses_digits(value: &Value, stored: &Value, scale: u8) -> bool {
 /// Returns true if the moment that a value tells, to the second, is not the beginning of a day.
 fn has_time_of_day(value: &Value) -> bool {
     let ty = SqlType::DateTime { fsp: 0 };
-    let moment = StoredType { ty, digits: None, zone: TimeZone::UTC, date_modes: DateModes::DEFAULT };
+    // The zero date can have a time of day, too.
+    let date_modes = DateModes { no_zero_date: false, no_zero_in_date: false, ..DateModes::DEFAULT };
+    let moment = StoredType { ty, digits: None, zone: TimeZone::UTC, date_modes };
     match value {
         Value::Date(_) => false,
         Value::Time(micros) | Value::DateTime(micros) => {

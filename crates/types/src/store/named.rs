@@ -34,7 +34,7 @@ pub fn enum_number(value: &Value, members: MemberList) -> Result<u64, Unfit<u64>
 pub fn set_text(bytes: &[u8], members: MemberList) -> Result<u64, Unfit<u64>> {
     let text = text::valid(text::without_padding(bytes)).map_err(|_| Unfit::new(StoreFault::Truncated, 0))?;
     let (bits, all) = members.set_bits(text);
-    if all {
+    if all && (!text.is_empty() || bytes.is_empty()) {
         return Ok(bits);
     }
     if bits == 0
@@ -48,7 +48,11 @@ pub fn set_text(bytes: &[u8], members: MemberList) -> Result<u64, Unfit<u64>> {
 
 /// The bits that a number is; those that no member has are dropped.
 pub fn set_number(value: &Value, members: MemberList) -> Result<u64, Unfit<u64>> {
-    let bits = truncated(value) as u64;
+    let bits = match value {
+        // By way of a floating-point number (MySQL: `Field_enum::store(double)`).
+        Value::Decimal(number) => number.to_f64() as i64 as u64,
+        other => truncated(other) as u64,
+    };
     match bits & members.all_bits() {
         kept if kept == bits => Ok(bits),
         kept => Err(Unfit::new(StoreFault::Truncated, kept)),

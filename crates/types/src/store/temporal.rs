@@ -47,7 +47,12 @@ pub fn datetime(text: &[u8], fsp: u8, modes: DateModes) -> Result<i64, Unfit<i64
 fn moment(text: &[u8], what: &'static str, modes: DateModes) -> Result<i64, Unfit<i64>> {
     let incorrect = |instead| Err(Unfit::new(StoreFault::Incorrect(what), instead));
     let Some(text) = std::str::from_utf8(text).ok() else { return incorrect(ZERO) };
-    let Some(read) = temporal::read_datetime(text) else { return incorrect(ZERO) };
+    let Some(read) = temporal::read_datetime(text) else {
+        return match is_zero(text) {
+            true => Err(Unfit::new(StoreFault::NoSuchDate(what), ZERO)),
+            false => incorrect(ZERO),
+        };
+    };
     let read = match read.offset {
         Some(_) if modes.keep(&read.moment) => match modes.read_text(text) {
             Some(moved) => moved,
@@ -61,6 +66,12 @@ fn moment(text: &[u8], what: &'static str, modes: DateModes) -> Result<i64, Unfi
         Some(t) => Ok(t),
         None => incorrect(ZERO),
     }
+}
+
+/// Returns true for a text of zeros that are too few for a date.
+fn is_zero(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('0') && text.chars().all(|c| c == '0' || c.is_ascii_punctuation())
 }
 
 /// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2), or the zero date.

@@ -22,6 +22,8 @@ pub fn fitted(bytes: &[u8], kind: TextKind, length: u32) -> Result<&[u8], Unfit<
     let (kept, rest) = bytes.split_at(cut(bytes, kind, length));
     match rest.iter().all(|b| *b == b' ') {
         true => Ok(kept),
+        // What is cut off may have been behind more spaces.
+        false if kind == TextKind::Char => Err(Unfit::new(StoreFault::TooLong, without_padding(kept))),
         false => Err(Unfit::new(StoreFault::TooLong, kept)),
     }
 }
@@ -181,6 +183,7 @@ mod tests {
         assert_eq!(varchar("äöüß"), long("äöü"));
         assert_eq!(varchar("abc  "), Ok(&b"abc"[..]));
         assert_eq!(fitted(b"ab ", TextKind::Char, 3), Ok(&b"ab"[..]));
+        assert_eq!(fitted(b"ab  c", TextKind::Char, 3), long("ab"));
         assert_eq!(fitted("äöü".as_bytes(), TextKind::TinyText, 5), long("äö"));
         assert_eq!(valid(b"a\xFFb"), Err(Unfit::new(StoreFault::Incorrect("string"), "a")));
         assert_eq!(fitted_bytes(b"abcd", 3), Err(Unfit::new(StoreFault::TooLong, &b"abc"[..])));

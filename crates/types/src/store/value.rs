@@ -81,6 +81,10 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
             store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
         }
+        // A decimal below zero is no unsigned integer, though it may round to zero.
+        (Value::Decimal(number), SqlType::Int { unsigned: true, .. }) if number.is_negative() => {
+            Err(Unfit::new(StoreFault::OutOfRange, Value::UInt(0)))
+        }
         (_, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double) => {
             store_text(number_text(value, column.ty).as_bytes(), column)
         }

@@ -16,8 +16,12 @@ use crate::{
     bind::{binder::Binder, expr::literal::bytes_as_number, output::chooses},
     typing::{Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, text_type},
 };
-use muster_algebra::{ArithmeticOp, ColId, Expr, Rel};
-use muster_types::{Decimal, SqlType, Value, charset::Charset};
+use muster_algebra::{ArithmeticOp, ColId, Expr, NumberReading, Rel, ScalarFunction};
+use muster_types::{
+    BytesKind, Decimal, SqlType, TextKind, Value,
+    charset::Charset,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+};
 
 /// Bytes of the longest hexadecimal literal that is an integer.
 const INTEGER_BYTES: usize = 8;
@@ -66,8 +70,29 @@ impl Binder<'_> {
         let declared = self.declared_type(&column).unwrap_or(column.ty);
         let is_number = declared.stored_type().is_numeric() || declared == SqlType::Year;
         let takes_text = ty.is_temporal() || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
+        let is_short = |ty: SqlType| {
+            matches!(
+                ty,
+                SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }
+                    | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, .. }
+            )
+        };
+        let is_string = |ty: SqlType| ty.is_text() || ty.is_bytes();
         match (declared, ty) {
+            (SqlType::Bit { .. }, _) if is_string(ty) && !is_short(ty) => self.copied(column, ty),
             (SqlType::Bit { .. }, _) => self.no_operand(column),
+            // The number of a text is read as that of an expression is.
+            (from, _) if is_string(from) && matches!(ty.stored_type(), SqlType::Decimal { .. }) => {
+                let reading = if is_short(from) { NumberReading::Column } else { NumberReading::Result };
+                read_number(column, reading, SqlType::decimal(DECIMAL_MAX_PRECISION.into(), DECIMAL_MAX_SCALE.into()))
+            }
+            (from, SqlType::Bit { .. }) if is_string(from) && !is_short(from) => {
+                read_number(column, NumberReading::Quiet, SqlType::BIGINT)
+            }
+            // All digits, of which the column takes the first ones.
+            (SqlType::Float | SqlType::Double, _) if is_string(ty) => {
+                self.convert_to_text(column, self.default_collation())
+            }
             (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year, SqlType::Bit { .. }) => self.bare(column),
             (_, SqlType::Bit { .. }) if declared.stored_type().is_integer() => column,
             (_, SqlType::Bit { .. }) => as_integer(column),
@@ -130,7 +155,14 @@ impl Binder<'_> {
         let is_text_taken = ty.is_text() || takes_bytes || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
         let is_of_days = |ty: SqlType| ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
         match ty {
-            SqlType::Bit { .. } | SqlType::Year if is_column && !self.is_chosen(&item) => self.moment_as_number(item),
+            SqlType::Bit { .. } | SqlType::Year if is_column && !self.is_chosen(&item) => {
+                let whole = match item.ty {
+                    SqlType::Time { .. } => SqlType::Time { fsp: 0 },
+                    _ => SqlType::DateTime { fsp: 0 },
+                };
+                let item = self.with_fraction_cut(&item, whole).unwrap_or(item);
+                self.moment_as_number(item)
+            }
             _ if is_text_taken => self.moment_as_text(item, ty),
             _ if self.is_chosen(&item) && !(is_of_days(item.ty) && is_of_days(ty)) => self.moment_as_text(item, ty),
             _ if is_column && item.ty == SqlType::Date && ty.stored_type().is_integer() => self.moment_as_number(item),
@@ -183,6 +215,12 @@ fn is_computed(expr: &Expr) -> bool {
         Expr::Cast { arg, .. } => is_computed(arg),
         _ => false,
     }
+}
+
+/// The number of a text.
+fn read_number(text: Item, reading: NumberReading, ty: SqlType) -> Item {
+    let function = ScalarFunction::ReadNumber(reading);
+    Item::new(Expr::Call { function, args: vec![text.expr], ty }, ty)
 }
 
 /// The value as CAST makes a whole number of it.

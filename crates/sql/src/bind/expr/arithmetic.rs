@@ -9,7 +9,7 @@ use crate::{
         bytes_of_length, display_length, fold,
     },
 };
-use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
+use muster_algebra::{ArithmeticOp, Expr, LogicOp, ScalarFunction};
 use muster_types::{
     ErrorCode, Result, SqlModes, SqlType, Value, cast::cast, decimal::DIV_INCREMENT, sql_type::DECIMAL_MAX_PRECISION,
 };
@@ -78,7 +78,12 @@ impl Binder<'_> {
             }
             _ => (l, r),
         };
+        let has_fraction = |item: &Item| item.ty.is_temporal() && item.ty.fsp() > 0;
+        let fractions = [has_fraction(&l), has_fraction(&r)];
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
+        if let (ArithmeticOp::Div, [true, _] | [_, true], Some(kept)) = (op, fractions, types.kept) {
+            return self.quotient_of_moments([l, r], fractions, types.result, kept);
+        }
         let folded = match (l.as_literal(), r.as_literal()) {
             (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
             _ => None,
@@ -91,6 +96,42 @@ impl Binder<'_> {
             }
         };
         Item { kept: types.kept, decimals, ..item }
+    }
+
+    /// A quotient of dates or times with fractions of a second, in decimals with `kept` digits behind the point. A
+    /// moment without a fraction is a decimal without digits behind the point, whatever its type is, so that its
+    /// quotient has fewer (MySQL: `lldiv_t2my_decimal`).
+    fn quotient_of_moments(&mut self, sides: [Item; 2], fractions: [bool; 2], shown: SqlType, kept: u32) -> Item {
+        let rules = self.arithmetic_rules();
+        let scales = [&sides[0], &sides[1]].map(|side| side.decimal_digits().map_or(0, |(_, scale)| scale));
+        let cut = |places: u32, of: Expr, ty: SqlType| {
+            let places = Expr::literal(Value::Int(places.into()), SqlType::BIGINT);
+            Expr::Call { function: ScalarFunction::Truncate, args: vec![of, places], ty }
+        };
+        let is_whole = [0, 1].map(|i: usize| {
+            let side: &Item = &sides[i];
+            fractions[i].then(|| Expr::eq(side.expr.clone(), cut(0, side.expr.clone(), side.ty)))
+        });
+        let ty = arithmetic::widened(kept, shown);
+        let [left, right] = sides.map(|side| Box::new(side.expr));
+        let quotient = Expr::Arithmetic { op: ArithmeticOp::Div, left, right, ty };
+        let digits = |whole: [bool; 2]| {
+            let of = |i: usize| if whole[i] { 0 } else { scales[i] };
+            arithmetic::quotient_scale(of(0), of(1), rules.increment)
+        };
+        let both = match &is_whole {
+            [Some(l), Some(r)] => Some(Expr::Logic { op: LogicOp::And, args: vec![l.clone(), r.clone()] }),
+            _ => None,
+        };
+        let [left, right] = is_whole;
+        let cases = [(both, [true, true]), (left, [true, false]), (right, [false, true])];
+        let branches = cases.into_iter().filter_map(|(test, whole)| {
+            let digits = digits(whole);
+            test.map(|test| (test, if digits < kept { cut(digits, quotient.clone(), ty) } else { quotient.clone() }))
+        });
+        let branches = branches.collect();
+        let quotient = Expr::Case { branches, otherwise: Some(Box::new(quotient)), ty };
+        self.shown_as(Item::new(quotient, ty), shown)
     }
 
     /// A floating-point constant beyond all decimals as the largest decimal, with warning 1292; other values as they

@@ -1,9 +1,9 @@
 //! CASE, IF, NULLIF, COALESCE: several values, one type.
 
-use super::ExprContext;
+use super::{ExprContext, mixed_moments::is_of_other_type};
 use crate::{
     bind::binder::Binder,
-    typing::{Item, arithmetic, collation, display_length, result},
+    typing::{Derivation, Item, arithmetic, collation, display_length, result},
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{
@@ -148,7 +148,8 @@ impl Binder<'_> {
     /// GREATEST and LEAST of dates and other values: all are compared as moments, and the result is the text of a date,
     /// or of a moment if one of them has a time of day (MySQL: `Item_func_min_max::cmp_datetimes`).
     fn extreme_date(&mut self, function: ScalarFunction, items: Vec<Item>) -> Item {
-        let moments = || items.iter().map(|item| item.ty).filter(|ty| ty.is_temporal());
+        let is_dated = |ty: &SqlType| ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
+        let moments = || items.iter().map(|item| item.ty).filter(is_dated);
         let shown = match moments().all(|ty| ty == SqlType::Date) {
             true => SqlType::Date,
             false => {
@@ -163,6 +164,7 @@ impl Binder<'_> {
         };
         // A number is read as the text that it is.
         let collation = self.default_collation();
+        let result = result::result_type(&items.iter().collect::<Vec<_>>(), collation, "least").unwrap_or(shown);
         let as_text = |binder: &mut Self, item: Item| match item.ty.is_numeric() {
             true => binder.convert_to_text(item, collation),
             false => item,
@@ -171,7 +173,13 @@ impl Binder<'_> {
         let args = items.into_iter().map(|item| self.moment_or(item, ty, instead.clone()).expr).collect();
         let extreme = Item::new(Expr::Call { function, args, ty }, ty);
         let extreme = self.convert(extreme, shown);
-        Item { decimals: Some(shown.fsp()), ..self.convert_to_text(extreme, collation) }
+        let text = self.convert_to_text(extreme, collation);
+        // It is declared as any of the texts, which may be a CHAR or a byte string.
+        let text = match result {
+            SqlType::Text { .. } | SqlType::Bytes { .. } => self.convert(text, result),
+            _ => text,
+        };
+        Item { decimals: Some(shown.fsp()), ..text }
     }
 
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
@@ -228,6 +236,33 @@ impl Binder<'_> {
         Ok((!is_same).then(|| (texts.collect(), text)))
     }
 
+    /// The texts of a floating-point number that CASE has made of exact numbers, too: each value is asked for its own,
+    /// which has all digits of its type (MySQL: `Item_func_case::val_str`). `None` for anything else.
+    pub(in crate::bind) fn text_of_each_number(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
+        let Expr::Case { branches, otherwise, ty: SqlType::Float | SqlType::Double } = &item.expr else { return None };
+        let given = |binder: &Self, result: &Expr| match result {
+            Expr::Cast { arg, ty: SqlType::Float | SqlType::Double } => {
+                let from = binder.type_of(arg);
+                matches!(from, SqlType::Decimal { .. }).then(|| Item::new((**arg).clone(), from))
+            }
+            _ => None,
+        };
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        if item.decimals.is_some() || !results.clone().any(|result| given(self, result).is_some()) {
+            return None;
+        }
+        let results: Vec<Expr> = results.cloned().collect();
+        let mut texts = results.into_iter().map(|result| {
+            let from = self.type_of(&result);
+            let number = given(self, &result).unwrap_or_else(|| Item::new(result, from));
+            self.cast_to(number, ty).expr
+        });
+        let branches = branches.iter().map(|(test, _)| test.clone()).zip(texts.by_ref()).collect();
+        let otherwise = texts.next().map(Box::new);
+        let expr = Expr::Case { branches, otherwise, ty };
+        Some(Item { derivation: Derivation::Numeric, ..Item::new(expr, ty) })
+    }
+
     /// The item as the text that it is shown as, if that is not the one of its type.
     pub(in crate::bind) fn as_shown(&self, item: Item) -> Item {
         match item.shown {
@@ -273,9 +308,13 @@ impl Binder<'_> {
         }
         // A decimal has an integer of its own, rounded in another way than that of a floating-point number.
         let is_exact = matches!((item.ty, ty), (SqlType::Decimal { .. }, SqlType::Double));
+        // A date or time of another type is still known, too: see `of_each_moment`.
+        if is_of_other_type(item.ty, ty) && !item.is_null_literal() && !item.expr.has_subquery() {
+            return self.moment_of_other_type(item, ty);
+        }
         match item.as_literal() {
             Some(value) if is_exact && !value.is_null() => Expr::Cast { arg: Box::new(item.expr), ty },
-            Some(_) if is_no_text && ty.is_text() => Expr::Cast { arg: Box::new(item.expr), ty },
+            Some(_) if is_no_text && (ty.is_text() || ty.is_bytes()) => Expr::Cast { arg: Box::new(item.expr), ty },
             _ => self.operand(item, ty).expr,
         }
     }

@@ -370,7 +370,7 @@ impl<'a> Binder<'a> {
     /// warnings. What gives NULL waits for execution, which can warn.
     pub(super) fn compared_value(&mut self, item: Item) -> Item {
         let item = item.unrounded(KEPT_DIGITS);
-        if matches!(item.expr, Expr::Literal { .. }) || has_number_of_its_own(&item.expr) {
+        if matches!(item.expr, Expr::Literal { .. }) || has_number_of_its_own(&item.expr) || self.is_of_moment(&item) {
             return item;
         }
         match fold::constant_and_warnings(&item.expr) {
@@ -380,6 +380,16 @@ impl<'a> Binder<'a> {
             }
             None => item,
         }
+    }
+
+    /// Returns true for a text that CASE has made of a date or time, whose number is that of the moment.
+    fn is_of_moment(&self, item: &Item) -> bool {
+        let Expr::Case { branches, otherwise, ty: SqlType::Text { .. } } = &item.expr else { return false };
+        let is_moment = |result: &Expr| match result {
+            Expr::Cast { arg, .. } => self.type_of(arg).is_temporal(),
+            _ => false,
+        };
+        branches.iter().map(|(_, result)| result).chain(otherwise.as_deref()).any(is_moment)
     }
 
     pub fn like(

@@ -39,16 +39,24 @@ impl Binder<'_> {
         };
         // CAST to an integer reads any text as one.
         let converted = match ty {
-            SqlType::Int { .. } => match self.computed_integer(&item, ty) {
-                Some(integer) => integer,
-                None => self.cast_to(item, ty),
-            },
+            SqlType::Int { .. } => {
+                let whole = self.of_each_moment(&item, ty, &mut |binder, of| binder.cast_to(of, ty).expr);
+                match whole.or_else(|| self.computed_integer(&item, ty)) {
+                    Some(integer) => integer,
+                    None => self.cast_to(item, ty),
+                }
+            }
             _ => self.converted_moment(item, ty),
         };
-        // The NULL that is a number to functions of dates (`zero_for_null`) stays a CAST.
-        let converted = match (ty, converted.is_null_literal()) {
-            (SqlType::Float | SqlType::Double, true) => {
+        // What is a number to functions of dates if it is NULL (`zero_for_null`) stays a CAST.
+        let converted = match (ty, &converted.expr) {
+            (SqlType::Float | SqlType::Double, Expr::Literal { value: Value::Null, .. }) => {
                 let expr = Expr::Cast { arg: Box::new(Expr::null(SqlType::Null)), ty };
+                Item { expr, ..converted }
+            }
+            // A cast to the type that the value has already tells it from others: see `computed_integer`.
+            (SqlType::Float | SqlType::Double, _) => {
+                let expr = Expr::Cast { arg: Box::new(converted.expr), ty };
                 Item { expr, ..converted }
             }
             _ => converted,
@@ -192,7 +200,7 @@ impl Binder<'_> {
             // NULL is a byte string here, and so is a column of BIT.
             SqlType::Null => Some(Collation::Binary),
             _ if matches!(self.declared_type(&item), Some(SqlType::Bit { .. })) => Some(Collation::Binary),
-            ty => ty.collation(),
+            _ => item.collation(),
         };
         if let Some(own) = own
             && own.charset() != wanted.charset()
@@ -201,9 +209,16 @@ impl Binder<'_> {
         }
         let item = match item.ty {
             SqlType::Bytes { .. } => item,
-            SqlType::Text { .. } => {
+            SqlType::Text { kind, .. } => {
                 let ty = collation::with_collation(item.ty, wanted);
-                self.convert(item, ty)
+                let is_short = matches!(kind, TextKind::Char | TextKind::VarChar);
+                match self.convert(item, ty) {
+                    // A TEXT column, whose numbers are read without a warning, is one no longer.
+                    Item { expr: expr @ Expr::Column(_), .. } if !is_short => {
+                        Item::new(Expr::Cast { arg: Box::new(expr), ty }, ty)
+                    }
+                    item => item,
+                }
             }
             _ => self.convert_to_text(item, wanted),
         };

@@ -3,7 +3,7 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, fold, numeric_type},
+    typing::{Item, arithmetic::KEPT_DIGITS, bytes_of_length, decimal_digits, display_length, fold, numeric_type},
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
@@ -197,7 +197,10 @@ impl Binder<'_> {
                 // Byte strings have no letters.
                 if matches!(function, F::Upper | F::Lower) && model.0 == Collation::Binary {
                     let bytes = args.remove(0);
-                    return Ok(Item { hexadecimal: false, is_bits: false, ..bytes });
+                    // Its length varies, whatever that of the argument does.
+                    let ty = bytes_of_length(display_length(bytes.ty).into());
+                    let expr = if ty == bytes.ty { bytes.expr } else { Expr::Cast { arg: Box::new(bytes.expr), ty } };
+                    return Ok(Item { expr, ty, hexadecimal: false, is_bits: false, ..bytes });
                 }
                 let lengths: Vec<u32> = args.iter().map(|a| display_length(a.ty)).collect();
                 self.text_call(function, length(&lengths, &args), args, model)

@@ -7,7 +7,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, display_length, fold, numeric_type, text_of_length},
 };
-use muster_algebra::{Expr, ScalarFunction};
+use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
@@ -66,11 +66,36 @@ impl Binder<'_> {
         if is_number && matches!(function.name, "IS_IPV4" | "IS_IPV4_COMPAT" | "IS_IPV4_MAPPED" | "IS_IPV6") {
             return Ok(Item::bool(Expr::bool(false)));
         }
+        if function.name == "FIND_IN_SET"
+            && let Some(SqlType::Set(members)) = self.declared_type(&items[1])
+        {
+            let names = self.given(Value::Text(members.names().join(",")));
+            let collation = items[1].ty.collation().unwrap_or(self.default_collation());
+            let names = Item { derivation: items[1].derivation, ..self.convert_to_text(names, collation) };
+            let place = self.library_call_of(function, vec![items[0].clone(), names])?;
+            let found = self.library_call_of(function, items)?;
+            // The place is that of the member among all of them.
+            let zero = Expr::literal(Value::Int(0), found.ty);
+            let branches = vec![(Expr::compare(CompareOp::Gt, found.expr.clone(), zero), place.expr)];
+            let expr = Expr::Case { branches, otherwise: Some(Box::new(found.expr)), ty: found.ty };
+            return Ok(Item::new(expr, found.ty));
+        }
+        self.library_call_of(function, items)
+    }
+
+    /// The call of a function with these arguments.
+    fn library_call_of(&mut self, function: LibraryFunction, items: Vec<Item>) -> Result<Item> {
         let of_first = items.first().map(|item| item.derivation);
         let given: Vec<(SqlType, u32)> = items.iter().map(|item| (item.ty, self.given_characters(item))).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
-        let asked: Vec<Item> = function.session.iter().map(|value| self.session_value(*value)).collect();
+        let is_moved = |(i, item): (usize, &Item)| i64::from(self.is_moved_text(&item.expr)) << i;
+        let moved: i64 = items.iter().enumerate().map(is_moved).sum();
+        let asked = function.session.iter().map(|value| match value {
+            SessionValue::MovedArguments => self.given(Value::Int(moved)),
+            other => self.session_value(*other),
+        });
+        let asked: Vec<Item> = asked.collect();
         let session = asked.iter().map(|item| item.as_literal().cloned().unwrap_or(Value::Null)).collect();
         let returned = (function.returns)(&Typing { args, collation, session });
         let exprs: Vec<Expr> = items.into_iter().chain(asked).map(|item| item.expr).collect();
@@ -194,6 +219,10 @@ impl Binder<'_> {
                     }
                     _ => bytes_as_number(item),
                 };
+                let mut as_seconds = |binder: &mut Self, moment: Item| binder.convert(moment, EXACT_SECONDS).expr;
+                if let Some(seconds) = self.of_each_moment(&item, EXACT_SECONDS, &mut as_seconds) {
+                    return seconds;
+                }
                 let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
                 self.cut_beyond_micros(item)
             }
@@ -204,11 +233,17 @@ impl Binder<'_> {
             Takes::Moment => self.dated(item),
             Takes::Temporal => {
                 let item = self.moment_argument(item);
-                self.moved_as_moment(item)
+                let is_counted = matches!(function.name, "TIME_TO_SEC" | "TIME_FORMAT");
+                let time = SqlType::Time { fsp: item.ty.fsp() };
+                let mut as_time = |binder: &mut Self, moment: Item| binder.convert(moment, time).expr;
+                match is_counted.then(|| self.of_each_moment(&item, time, &mut as_time)).flatten() {
+                    Some(time) => time,
+                    None => self.moved_unless_known(function, item),
+                }
             }
             Takes::Clock => {
                 let item = self.moment_argument(item);
-                let item = self.moved_as_moment(item);
+                let item = self.moved_unless_known(function, item);
                 self.without_day(item)
             }
             // No digits are no number.
@@ -248,6 +283,14 @@ impl Binder<'_> {
         let item = self.bits_as_bytes(item);
         let item = self.zero_for_null(item);
         self.cut_beyond_micros(item)
+    }
+
+    /// The text of a date that was moved by an interval as a moment, for a function that does not ask for such texts.
+    fn moved_unless_known(&mut self, function: LibraryFunction, item: Item) -> Item {
+        match function.session.contains(&SessionValue::MovedArguments) {
+            true => item,
+            false => self.moved_as_moment(item),
+        }
     }
 
     /// LAST_DAY where a whole day is wanted, which is asked of its argument, too (MySQL: `Item_func_last_day::get_date`
@@ -330,7 +373,7 @@ impl Binder<'_> {
             time_fsp: self.fraction_digits(item, true),
             given_characters,
             decimals: item.shown_decimals().or(item.ty.is_temporal().then(|| item.ty.fsp())),
-            value: fold::constant(&item.expr),
+            value: fold::constant(&item.expr).filter(|_| item.expr.columns().is_empty()),
             is_null: item.is_null_literal(),
         }
     }
@@ -341,6 +384,7 @@ impl Binder<'_> {
         let value = match value {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
             SessionValue::DateModes => Value::Int(session.date_modes().bits()),
+            SessionValue::MovedArguments => Value::Int(0),
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),
         };

@@ -12,6 +12,7 @@
 //!   arithmetic  + - * / DIV %, bits
 //!   temporal    INTERVAL, EXTRACT and other functions of dates
 //!   case        CASE, IF, COALESCE ..
+//!   mixed_moments  dates and times of several types that CASE chooses from
 //!   convert     CAST, CONVERT, COLLATE
 //!   function    functions of one row
 //!   library     those of the table in `muster_functions`
@@ -40,6 +41,7 @@ mod json;
 mod json_value;
 mod library;
 pub(crate) mod literal;
+mod mixed_moments;
 mod name_const;
 mod numbers;
 mod range;

@@ -81,8 +81,9 @@ impl Binder<'_> {
             Expr::Cast { arg, .. } => !is_extreme(arg),
             _ => false,
         };
-        // So is one that was computed while the statement was bound.
-        let is_computed = item.as_literal().is_some() && item.derivation == Derivation::Implicit;
+        // So is one that was computed while the statement was bound, or has a COLLATE.
+        let is_of_function = matches!(item.derivation, Derivation::Implicit | Derivation::Explicit);
+        let is_computed = item.as_literal().is_some() && is_of_function;
         if is_asked_for || is_computed {
             return wanted.is_decimal.then(|| read(&item.expr, NumberReading::Result, wanted.ty));
         }
@@ -120,8 +121,48 @@ impl Binder<'_> {
                 let weekday = Expr::Call { function: ScalarFunction::Weekday, args, ty: SqlType::BIGINT };
                 Some(cast(weekday, ty))
             }
+            Expr::Call { function: ScalarFunction::Library(function), args, .. }
+                if function.name == "ELT" && !wanted.is_decimal =>
+            {
+                self.number_of_element(args, wanted)
+            }
+            Expr::Call { function, args, .. } if is_extreme(expr) && args.iter().any(|arg| self.is_of_time(arg)) => {
+                Some(self.extreme_number(*function, args, wanted))
+            }
             _ => self.reading(expr, wanted).map(|reading| read(expr, reading, ty).expr),
         }
+    }
+
+    /// Returns true for a TIME that was made a text.
+    fn is_of_time(&self, expr: &Expr) -> bool {
+        matches!(expr, Expr::Cast { arg, ty } if is_string(*ty) && matches!(self.type_of(arg), SqlType::Time { .. }))
+    }
+
+    /// The number of GREATEST or LEAST of texts one of which is a TIME: that of the numbers of all of them.
+    fn extreme_number(&self, function: ScalarFunction, args: &[Expr], wanted: Wanted) -> Expr {
+        let ty = match wanted.ty {
+            SqlType::Bool => SqlType::Double,
+            SqlType::Int { unsigned: true, .. } => SqlType::BIGINT,
+            ty => ty,
+        };
+        let numbers = args.iter().map(|arg| match arg {
+            Expr::Cast { arg, ty: made } if is_string(*made) && !is_string(self.type_of(arg)) => {
+                cast((**arg).clone(), ty)
+            }
+            text => self.number(text, Wanted { ty, ..wanted }).unwrap_or_else(|| cast(text.clone(), ty)),
+        });
+        let number = Expr::Call { function, args: numbers.collect(), ty };
+        if ty == wanted.ty { number } else { cast(number, wanted.ty) }
+    }
+
+    /// The number of `ELT(n, a, b, ..)`, which is that of the value that it gives (MySQL: `Item_func_elt::val_real`);
+    /// `None` if each is the number that its text begins with.
+    fn number_of_element(&self, args: &[Expr], wanted: Wanted) -> Option<Expr> {
+        let (place, values) = args.split_first().filter(|(place, _)| !place.has_subquery())?;
+        let numbers = self.numbers(values.iter(), wanted)?.into_iter().zip(1..);
+        let is_place = |i: i64| Expr::eq(place.clone(), Expr::literal(Value::Int(i), SqlType::BIGINT));
+        let branches = numbers.map(|(number, i)| (is_place(i), number)).collect();
+        Some(Expr::Case { branches, otherwise: None, ty: wanted.ty })
     }
 
     /// The numbers of several values; `None` if each is the number that its text begins with.

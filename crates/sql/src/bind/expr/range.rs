@@ -10,7 +10,7 @@ use super::{
     not, row_parts, rows::subquery,
 };
 use crate::{
-    bind::binder::Binder,
+    bind::{binder::Binder, declared::stored_year},
     typing::{Item, fold},
 };
 use muster_algebra::{CompareOp, Expr, LogicOp};
@@ -39,6 +39,14 @@ fn has_date(item: &Item) -> bool {
 
 fn is_constant(item: &Item) -> bool {
     matches!(item.expr, Expr::Literal { .. })
+}
+
+/// Returns true for constants of one kind which MySQL stores in the column beside IN before it compares them: all
+/// strings and moments, all decimals, or all floating-point numbers. Integers it compares as they are.
+fn is_converted_list(members: &[Item]) -> bool {
+    let is_exact = |item: &Item| matches!(item.ty, SqlType::Decimal { .. } | SqlType::Null);
+    let is_floating = |item: &Item| matches!(item.ty, SqlType::Float | SqlType::Double | SqlType::Null);
+    members.iter().all(is_string_or_moment) || members.iter().all(is_exact) || members.iter().all(is_floating)
 }
 
 impl Binder<'_> {
@@ -88,6 +96,7 @@ impl Binder<'_> {
             });
         }
         let items = self.bounds_beside_column(items);
+        let items = self.bounds_beside_year(items);
         if items.iter().all(|item| item.ty.is_temporal()) {
             return Ok(items);
         }
@@ -134,6 +143,26 @@ impl Binder<'_> {
         }
     }
 
+    /// Constant bounds next to a YEAR column as what the column would store. If it would store one of them, the other
+    /// is an integer, too.
+    fn bounds_beside_year(&mut self, items: [Item; 4]) -> [Item; 4] {
+        let [first, second, low, high] = items;
+        let is_year = self.declared_type(&first) == Some(SqlType::Year);
+        let [stored_low, stored_high] = [&low, &high].map(|bound| match is_year {
+            true => stored_year(bound, first.ty),
+            false => None,
+        });
+        if stored_low.is_none() && stored_high.is_none() {
+            return [first, second, low, high];
+        }
+        let mut integer = |stored: Option<Item>, bound: Item| match stored {
+            Some(stored) => stored,
+            None => self.cast_to(bound, SqlType::BIGINT),
+        };
+        let (low, high) = (integer(stored_low, low), integer(stored_high, high));
+        [first, second, low, high]
+    }
+
     pub fn in_list(
         &mut self,
         expr: &ast::Expr,
@@ -159,15 +188,19 @@ impl Binder<'_> {
             let item = self.compared_value(truth_beside_json(e, &items[0]).unwrap_or(item));
             items.push(self.beside_number(e, item, beside));
         }
+        // A number of the list is compared with what the left side is, whatever text that is beside others.
+        let given = items[0].clone();
         let mut items = self.members_alike(items)?;
         let arg = items.remove(0);
+        let is_given = |item: &Item| item.ty.is_numeric() && is_string(&given) && !given.hexadecimal;
         // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
         let mut left: Option<Item> = None;
         let mut rights = Vec::with_capacity(items.len());
         let mut uniform = true;
         let warnings = self.warnings.len();
         for item in items.iter().cloned() {
-            let (l, r) = self.member(arg.clone(), item, " IN ")?;
+            let left_side = if is_given(&item) { given.clone() } else { arg.clone() };
+            let (l, r) = self.member(left_side, item, " IN ")?;
             // Documents are equal that differ in their bytes, as 1 and 1.0 do.
             uniform &= l.ty != SqlType::Json && left.as_ref().is_none_or(|known| *known == l);
             left.get_or_insert(l);
@@ -185,6 +218,7 @@ impl Binder<'_> {
                     let again = self.expr(expr, cx)?;
                     self.convert(again, arg.ty)
                 }
+                false if is_given(&item) => given.clone(),
                 false => arg.clone(),
             };
             args.push(self.compare_member(left, item, " IN ")?.expr);
@@ -204,6 +238,12 @@ impl Binder<'_> {
         }
         let is_of_one_kind = are_strings || items[1..].iter().all(|item| item.ty.is_numeric());
         let are_constants = items[1..].iter().all(is_constant);
+        if are_constants && self.declared_type(&items[0]) == Some(SqlType::Year) && is_converted_list(&items[1..]) {
+            let operand = items[0].ty;
+            let (first, members) = items.split_at(1);
+            let stored = members.iter().map(|item| stored_year(item, operand).unwrap_or_else(|| item.clone()));
+            return Ok(first.iter().cloned().chain(stored).collect());
+        }
         if items[0].ty.is_temporal() && is_of_one_kind && are_constants {
             return self.constants_beside_moment(items);
         }

@@ -122,9 +122,10 @@ impl Binder<'_> {
         let args = [start.expr, count.expr].into_iter().chain(modes).collect();
         let call = Expr::Call { function, args, ty };
         // A constant is known at once: how a column compares with it depends on its value.
+        // One with a fraction of a second is an integer in another way than a literal (see `whole_moment`).
         let item = match fold::constant(&call) {
-            Some(value) => Item::literal(value, ty),
-            None => Item::new(call, ty),
+            Some(value) if ty.is_text() || ty.fsp() == 0 => Item::literal(value, ty),
+            _ => Item::new(call, ty),
         };
         Ok(if ty.is_text() { Item { derivation: Derivation::Literal, ..item } } else { item })
     }
@@ -145,8 +146,9 @@ impl Binder<'_> {
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
         let is_moved = is_moved(expr);
-        let of_results = self
-            .of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.extracted(unit, result, false).expr);
+        let mut part = |binder: &mut Self, result: Item| binder.extracted(unit, result, false).expr;
+        let of_results = self.of_each_result(&arg, SqlType::BIGINT, &mut part);
+        let of_results = of_results.or_else(|| self.of_each_moment(&arg, SqlType::BIGINT, &mut part));
         Ok(of_results.unwrap_or_else(|| self.extracted(unit, arg, is_moved)))
     }
 
@@ -289,7 +291,7 @@ impl Binder<'_> {
     }
 
     /// Returns true for the text of a date that was moved by an interval. A constant is known by its declared length.
-    fn is_moved_text(&self, expr: &Expr) -> bool {
+    pub(super) fn is_moved_text(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Call { function: ScalarFunction::DateAdd(_) | ScalarFunction::DateSub(_), ty, .. } => ty.is_text(),
             Expr::Literal { value: Value::Text(text), ty: SqlType::Text { length: MOVED_TEXT_LENGTH, .. } } => {
@@ -346,13 +348,15 @@ impl Binder<'_> {
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
     pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
-        let of_results =
-            self.of_each_result(&arg, SqlType::BIGINT, &mut |binder, result| binder.clock_part_of(unit, result).expr);
+        let mut part = |binder: &mut Self, result: Item| binder.clock_part_of(unit, result).expr;
+        let of_results = self.of_each_result(&arg, SqlType::BIGINT, &mut part);
+        let of_results = of_results.or_else(|| self.of_each_moment(&arg, SqlType::BIGINT, &mut part));
         Ok(of_results.unwrap_or_else(|| self.clock_part_of(unit, arg)))
     }
 
     fn clock_part_of(&mut self, unit: IntervalUnit, arg: Item) -> Item {
         let arg = self.bits_as_bytes(arg);
+        let arg = self.zero_for_null(arg);
         let arg = self.cut_beyond_micros(arg);
         let arg = self.moved_as_moment(arg);
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
@@ -367,8 +371,12 @@ impl Binder<'_> {
             SqlType::Null | SqlType::Bool | SqlType::Int { .. } => 0,
             SqlType::Decimal { scale, .. } => scale.min(FSP_MAX),
             ty if ty.is_temporal() => ty.fsp(),
-            _ => match fold::constant(&item.expr) {
-                Some(Value::Text(text)) => self.digits_of_text(&text, time).unwrap_or(FSP_MAX),
+            // What has columns is no constant, though it may not need them.
+            _ => match fold::constant(&item.expr).filter(|_| item.expr.columns().is_empty()) {
+                Some(Value::Text(text)) => {
+                    let time = time && !self.is_moved_text(&item.expr);
+                    self.digits_of_text(&text, time).unwrap_or(FSP_MAX)
+                }
                 Some(Value::Bytes(bytes)) => self.digits_of_bytes(item, &bytes, time),
                 _ => item.decimals.map_or(FSP_MAX, |digits| digits.min(FSP_MAX)),
             },

@@ -5,7 +5,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, collation, display_length, fold, result::byte_length},
 };
-use muster_algebra::{ArithmeticOp, ScalarFunction as F};
+use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 
 impl Binder<'_> {
@@ -20,9 +20,19 @@ impl Binder<'_> {
                 return Ok(call(F::Sleep, vec![seconds], SqlType::BIGINT));
             }
             "CHARSET" | "COLLATION" => {
-                let collation = items[0].ty.collation().unwrap_or(Collation::Binary);
+                let collation = match items[0].ty.collation() {
+                    Some(collation) => collation,
+                    // One of dates and times of several types is declared as a text.
+                    None if self.of_each_moment(&items[0], SqlType::Null, &mut |_, of| of.expr).is_some() => {
+                        self.default_collation()
+                    }
+                    None => Collation::Binary,
+                };
                 let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
-                return Ok(Item { derivation: Derivation::Literal, ..self.system_text(Value::Text(text.into())) });
+                // It is no text of the statement, which a conversion to a decimal tells from others.
+                let text = self.system_text(Value::Text(text.into()));
+                let expr = Expr::Cast { arg: Box::new(text.expr), ty: text.ty };
+                return Ok(Item { expr, derivation: Derivation::Literal, ..Item::new(Expr::null(text.ty), text.ty) });
             }
             "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => {
                 let item = items.remove(0);
@@ -36,7 +46,11 @@ impl Binder<'_> {
                 });
             }
             "COERCIBILITY" => {
-                return Ok(self.given(Value::Int(derivation_of(&items[0]).coercibility())));
+                let derivation = match self.declared_type(&items[0]) {
+                    Some(SqlType::Bit { .. }) => Derivation::Implicit,
+                    _ => derivation_of(&items[0]),
+                };
+                return Ok(self.given(Value::Int(derivation.coercibility())));
             }
             "SPACE" => {
                 let blank = self.given(Value::Text(" ".into()));
@@ -155,6 +169,7 @@ fn result_characters(function: F, args: &[Item]) -> u64 {
 fn derivation_of(item: &Item) -> Derivation {
     match item.collation() {
         _ if item.derivation == Derivation::Implicit => Derivation::Implicit,
+        None if item.ty != SqlType::Null => Derivation::Numeric,
         _ if item.is_null_literal() => Derivation::Ignorable,
         Some(_) => item.derivation,
         None => Derivation::Numeric,

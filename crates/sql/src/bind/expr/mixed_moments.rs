@@ -1,0 +1,84 @@
+//! Dates and times of several types of which CASE or IF chooses one: the result is a datetime, but MySQL asks the chosen
+//! value itself for its number and for its time of day (`Item_func_case::val_int`, `Item_func_if::get_time`), so that a
+//! DATE is 20010131 and a TIME has more than 23 hours.
+
+use crate::{bind::binder::Binder, typing::Item};
+use muster_algebra::{Expr, ScalarFunction};
+use muster_types::SqlType;
+
+/// Returns true for a DATE or TIME that is a datetime beside others.
+pub(super) fn is_of_other_type(from: SqlType, to: SqlType) -> bool {
+    matches!(to, SqlType::DateTime { .. }) && matches!(from, SqlType::Date | SqlType::Time { .. })
+}
+
+impl Binder<'_> {
+    /// A DATE or TIME as a datetime, in the form that [`given_moment`] knows.
+    pub(super) fn moment_of_other_type(&mut self, item: Item, ty: SqlType) -> Expr {
+        let is_time = matches!(item.ty, SqlType::Time { .. });
+        let item = self.dated(item);
+        let moment = match is_time {
+            true => Expr::Cast { arg: Box::new(item.expr), ty: item.ty },
+            false => item.expr,
+        };
+        Expr::Cast { arg: Box::new(moment), ty }
+    }
+
+    /// What `of` makes of each date or time that a CASE chooses from, if they have several types.
+    pub(in crate::bind) fn of_each_moment(
+        &mut self,
+        item: &Item,
+        ty: SqlType,
+        of: &mut dyn FnMut(&mut Self, Item) -> Expr,
+    ) -> Option<Item> {
+        let Expr::Case { branches, otherwise, ty: chosen @ SqlType::DateTime { .. } } = &item.expr else { return None };
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        let given: Vec<Expr> = results.map(|result| self.given_moment(result).unwrap_or(result).clone()).collect();
+        if !given.iter().any(|result| is_of_other_type(self.type_of(result), *chosen)) {
+            return None;
+        }
+        let mut made = given.into_iter().map(|result| {
+            let from = self.type_of(&result);
+            match &result {
+                Expr::Literal { value, .. } if value.is_null() => Expr::null(ty),
+                _ => of(self, Item::new(result, from)),
+            }
+        });
+        let branches = branches.iter().map(|(test, _)| test.clone()).zip(made.by_ref()).collect();
+        let otherwise = made.next().map(Box::new);
+        Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
+    }
+
+    /// The value as type `ty`, if it is one that CASE has made of values of other types which MySQL asks themselves.
+    pub(in crate::bind) fn of_each_value(&mut self, item: &Item, ty: SqlType) -> Option<Item> {
+        match ty {
+            SqlType::Text { .. } | SqlType::Bytes { .. } => self.text_of_each_number(item, ty),
+            moment if moment.is_temporal() => {
+                let of_text = self.of_each_result(item, ty, &mut |binder, result| binder.moment_of(result, ty));
+                match ty {
+                    SqlType::Time { .. } => {
+                        let mut as_time = |binder: &mut Self, of: Item| binder.convert(of, ty).expr;
+                        of_text.or_else(|| self.of_each_moment(item, ty, &mut as_time))
+                    }
+                    _ => of_text,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The DATE or TIME behind one of the results of a CASE; `None` for another value.
+    fn given_moment<'e>(&self, result: &'e Expr) -> Option<&'e Expr> {
+        let Expr::Cast { arg, ty: SqlType::DateTime { .. } } = result else { return None };
+        match &**arg {
+            Expr::Cast { arg: dated, ty } => match &**dated {
+                Expr::Call { function: ScalarFunction::Library(function), args, ty: own }
+                    if function.name == "TIMESTAMP" && own == ty =>
+                {
+                    args.get(1)
+                }
+                _ => None,
+            },
+            date => (self.type_of(date) == SqlType::Date).then_some(date),
+        }
+    }
+}
