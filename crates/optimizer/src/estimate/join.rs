@@ -55,6 +55,27 @@ pub fn skew(a: &ColumnEstimate, b: &ColumnEstimate) -> f64 {
         of_right,
         described(a, &left, of_left),
     ));
+    // A histogram may be older than the number of NULLs, which equal nothing.
+    let share = share.min(a.known_share()).min(b.known_share());
     let even = a.known_share() * b.known_share() / a.distinct.max(b.distinct).max(1.0);
     if even <= 0.0 { 1.0 } else { (share / even).max(1e-6) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::{SqlType, distribution::Histogram};
+    use std::sync::Arc;
+
+    #[test]
+    fn no_more_pairs_are_expected_than_rows_have_values() {
+        // The histogram is of a time at which no row was NULL.
+        let histogram = Histogram::new(SqlType::INT, &[(Value::Int(5), 100)], 0, 10).map(Arc::new);
+        let known = ColumnEstimate { ty: Some(SqlType::INT), histogram, ..ColumnEstimate::of_distinct(1.0) };
+        let with_nulls = ColumnEstimate { null_share: 0.1, ..known.clone() };
+        let share = |a: &ColumnEstimate, b: &ColumnEstimate| skew(a, b) * a.known_share() * b.known_share();
+        assert!((share(&known, &known) - 1.0).abs() < 1e-9);
+        assert!(share(&with_nulls, &with_nulls) <= 0.9 + 1e-9);
+        assert!(share(&known, &with_nulls) <= 0.9 + 1e-9);
+    }
 }
