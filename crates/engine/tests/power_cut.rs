@@ -15,7 +15,7 @@ use muster_engine::{
 };
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
-const STATEMENTS: [&str; 18] = [
+const STATEMENTS: [&str; 21] = [
     "CREATE DATABASE d",
     "CREATE TABLE d.t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, s VARCHAR(20), KEY kb (b))",
     "LOAD DATA INFILE '3.csv' INTO TABLE d.t FIELDS TERMINATED BY ','",
@@ -26,6 +26,9 @@ const STATEMENTS: [&str; 18] = [
     "ALTER TABLE d.t MODIFY b BIGINT, ADD c INT DEFAULT 5 AFTER s, ADD CHECK (b > 0), ADD UNIQUE us (s(4), a)",
     "RENAME TABLE d.t TO d.u",
     "LOAD DATA INFILE '1.csv' INTO TABLE d.u FIELDS TERMINATED BY ',' (a, b, s)",
+    "ALTER TABLE d.u ADD i VARCHAR(9) DEFAULT 'i' FIRST, ALGORITHM=INSTANT",
+    "UPDATE d.u SET i = 'j' WHERE a = 1",
+    "ALTER TABLE d.u DROP i, ADD k INT NOT NULL DEFAULT 6, ALGORITHM=INSTANT",
     "CREATE VIEW d.v AS SELECT a FROM d.u",
     "CREATE TABLE d.c (KEY kb (b), PRIMARY KEY (a)) SELECT a, b FROM d.u",
     "ALTER TABLE d.u DROP COLUMN c, RENAME COLUMN s TO w, ADD g INT AS (b + 1), DROP INDEX us",

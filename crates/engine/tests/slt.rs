@@ -152,6 +152,7 @@ files! {
     access_paths
     accounts
     alter_columns
+    alter_instant
     alter_kinds
     alter_table
     alter_values

@@ -199,6 +199,7 @@ struct Bytes {
 impl Bytes {
     fn of(table: &TableDef, index: usize, found: &IndexRanges) -> Bytes {
         let schema = TableSchema {
+            layouts: Default::default(),
             columns: table.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),
             indexes: table
                 .indexes

@@ -59,7 +59,7 @@ pub(crate) fn schema_of(bytes: &[u8]) -> Option<(TableSchema, &[u8])> {
         IndexSchema { id: 1, parts, unique: true },
         IndexSchema { id: 2, parts: vec![part(columns.len() - 1)], unique: false },
     ];
-    Some((TableSchema { columns, indexes }, rest))
+    Some((TableSchema { layouts: Default::default(), columns, indexes }, rest))
 }
 
 fn any_type(byte: u8) -> SqlType {

@@ -75,7 +75,7 @@ pub use reserve::Reserve;
 pub use row_visit::{RowVisit, VisitCounts};
 pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
-pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
+pub use schema::{ColumnOrigin, ColumnSchema, FORMER_LAYOUTS_MAX, FileId, IndexSchema, RowLayouts, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{EndsTransaction, RecoveryProgress, Store, StoreOptions, TableSource};
 pub use table::Table;

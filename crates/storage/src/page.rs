@@ -49,6 +49,7 @@ const ROWS: usize = 20;
 const COLUMNS: usize = 22;
 const LSN: usize = 24;
 const MAX_TRX: usize = 32;
+const ROW_LAYOUT: usize = 40;
 const NEXT: usize = 44;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +137,10 @@ impl PageHeader<'_> {
     pub fn max_trx_id(&self) -> u64 {
         u64_at(self.0, MAX_TRX)
     }
+    /// The number of the row layout of a leaf of a clustered tree; 0 for other pages.
+    pub fn row_layout(&self) -> u32 {
+        u32_at(self.0, ROW_LAYOUT)
+    }
     /// The next page on this level, in the overflow chain or in the free list; [`NO_PAGE`] at the end.
     pub fn next(&self) -> u32 {
         u32_at(self.0, NEXT)
@@ -190,6 +195,9 @@ impl PageHeaderMut<'_> {
     }
     pub fn set_max_trx_id(&mut self, trx: u64) {
         self.put(MAX_TRX, &trx.to_le_bytes());
+    }
+    pub fn set_row_layout(&mut self, number: u32) {
+        self.put(ROW_LAYOUT, &number.to_le_bytes());
     }
     pub fn set_next(&mut self, page_no: u32) {
         self.put(NEXT, &page_no.to_le_bytes());

@@ -36,6 +36,22 @@ pub struct TableStatistics {
     pub distribution: Option<Arc<Distribution>>,
 }
 
+impl ColumnStats {
+    /// The statistics of a column that has the same value in all of so many rows.
+    pub fn of_constant(value: &Value, rows: u64) -> ColumnStats {
+        let text = match value {
+            Value::Text(text) => TextTraits::of(text.as_bytes()),
+            Value::Bytes(bytes) => TextTraits::of(bytes),
+            _ => TextTraits::default(),
+        };
+        if value.is_null() || rows == 0 {
+            return ColumnStats { null_count: if value.is_null() { rows } else { 0 }, text, ..ColumnStats::default() };
+        }
+        let (min, max) = (Some(value.clone()), Some(value.clone()));
+        ColumnStats { distinct: 1.0, null_count: 0, min, max, text }
+    }
+}
+
 impl TableStatistics {
     /// The statistics of a table that has no rows.
     pub fn of_no_rows(schema: &TableSchema) -> TableStatistics {

@@ -90,6 +90,7 @@ impl Table {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
             return Err(StorageError::Corrupt { path: open_files.directory().to_path_buf(), page: 0, reason });
         }
+        trees[0].file().row_guards().begin_layout(schema.layouts.number)?;
         let texts = statistics.columns.iter().map(|column| AtomicU64::new(column.text.to_bits())).collect();
         let table = Arc::new(Table {
             schema,
@@ -262,9 +263,10 @@ impl Table {
         self.guards().without_changes()
     }
 
-    /// Waits until changes are allowed; to be held during one. A thread must hold it once only.
-    fn changing(&self) -> Held<RwLockReadGuard<'_, ()>> {
-        self.guards().changing()
+    /// Waits until changes are allowed; to be held during one. A thread must hold it once only. Error `SnapshotTooOld`:
+    /// the table has been opened anew with another layout of its rows.
+    fn changing(&self) -> Result<Held<RwLockReadGuard<'_, ()>>> {
+        self.guards().changing(self.trees[0].layout().number)
     }
 
     /// The guards of the rows, which all openings of the table share.

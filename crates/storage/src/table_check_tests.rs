@@ -14,6 +14,7 @@ fn table(home: &Home) -> Arc<Table> {
     let bytes = SqlType::Bytes { kind: BytesKind::Blob, length: 65535 };
     let types = [SqlType::INT, SqlType::varchar(100, Collation::DEFAULT), bytes];
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: types.map(|ty| ColumnSchema { ty, nullable: ty != SqlType::INT }).to_vec(),
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0, None)], unique: true },

@@ -6,6 +6,7 @@ use crate::{
     buffer_pool::PageGuard,
     io::simulated::{DiskFault, FaultKind, Operation},
     rows::fixtures::{empty_table, home, home_with_faults, scan_request, sortable},
+    schema::ColumnOrigin,
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType};
 use std::{
@@ -28,6 +29,7 @@ fn schema() -> TableSchema {
     let index =
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::varchar(200, Collation::DEFAULT)), column(bytes)],
         indexes: vec![index(1, &[0], true), index(2, &[1, 0], true)],
     }
@@ -260,7 +262,7 @@ fn pages_of_a_refused_row_are_free_in_a_table_that_is_closed() {
 
 /// A table that is opened anew may still be changed by who has opened it before.
 #[test]
-fn openings_of_a_table_share_the_guards_of_its_rows() {
+fn openings_of_a_table_share_the_guards_of_its_rows_and_pages_to_be_freed() {
     let home = home(4096, 64 * 4096);
     let former = empty_table(&home, &schema());
     let again = home.store.open_table(schema(), former.files().to_vec(), TableStatistics::default()).unwrap();
@@ -268,8 +270,66 @@ fn openings_of_a_table_share_the_guards_of_its_rows() {
     let unchanged = former.without_changes();
     assert!(!again.may_be_changed_now());
     drop(unchanged);
-    let (counters, values) = (Counters::default(), values(&row(1, "one", 3)));
+    let (counters, values) = (Counters::default(), values(&row(1, "one", 10_000)));
     former.insert_now(&values, &counters).unwrap();
+    // The pages of a row that was refused.
+    assert!(former.insert_now(&values, &counters).is_err());
+    drop(former);
     assert!(again.delete_now(&values[..1], &counters).unwrap());
-    assert!(former.is_empty().unwrap());
+    assert!(again.is_empty().unwrap());
+    let report = again.tree(0).check(&counters).unwrap();
+    assert_eq!((report.overflow_pages, report.free_pages, report.lost_pages), (0, 6, 0), "{report:?}");
+}
+
+/// A table that is opened anew with another row layout is not changed in the former one any more, nor opened in it.
+#[test]
+fn a_former_row_layout_is_read_only() {
+    let home = home(4096, 64 * 4096);
+    let (counters, before) = (Counters::default(), schema());
+    let former = empty_table(&home, &before);
+    // Values that differ, so that there are many leaves.
+    let text = |number: i64| Value::Text(format!("{number:190}"));
+    let row = |number: i64| vec![Value::Int(number), text(number), Value::Bytes(vec![number as u8; 300])];
+    for number in 0..50 {
+        former.insert_now(&row(number), &counters).unwrap();
+    }
+    let long = [row(60)[..2].to_vec(), vec![Value::Bytes(vec![1; 10_000])]].concat();
+    former.insert_now(&long, &counters).unwrap();
+    let key = former.tree(0).key_of_values(&long).unwrap();
+    let record = former.tree(0).current(&key, &counters).unwrap().unwrap().record;
+    let new = ColumnSchema { ty: SqlType::INT, nullable: false };
+    let origins = [ColumnOrigin::Column(0), ColumnOrigin::New(Value::Int(5)), ColumnOrigin::Column(1)];
+    let part = |column: usize| KeyPart { column, prefix: None, descending: false };
+    let after = TableSchema {
+        layouts: Arc::new(before.layouts.next(&before.columns, &origins).unwrap()),
+        columns: vec![before.columns[0].clone(), new, before.columns[1].clone()],
+        indexes: vec![
+            before.indexes[0].clone(),
+            IndexSchema { parts: vec![part(2), part(0)], ..before.indexes[1].clone() },
+        ],
+    };
+    let store = Arc::clone(&home.store);
+    let open =
+        |schema: &TableSchema| store.open_table(schema.clone(), former.files().to_vec(), TableStatistics::default());
+    let newest = open(&after).unwrap();
+    let changed = former.insert_now(&row(100), &counters);
+    assert!(matches!(changed, Err(StorageError::SnapshotTooOld)), "{changed:?}");
+    assert!(matches!(former.delete_now(&[Value::Int(3)], &counters), Err(StorageError::SnapshotTooOld)));
+    assert!(matches!(open(&before), Err(StorageError::SnapshotTooOld)));
+
+    // Its leaves are read as they are until one is of the newest layout.
+    let get = |table: &Arc<Table>, number| table.get(&[Value::Int(number)], &store.read_view(), &counters);
+    assert_eq!(get(&former, 3).unwrap(), Some(row(3)));
+    newest.delete_now(&[Value::Int(3)], &counters).unwrap();
+    assert!(matches!(get(&former, 4), Err(StorageError::SnapshotTooOld)));
+    assert_eq!(get(&former, 49).unwrap(), Some(row(49)));
+    assert_eq!(get(&newest, 4).unwrap(), Some(vec![Value::Int(4), Value::Int(5), text(4)]));
+    assert_eq!(get(&newest, 3).unwrap(), None);
+    newest.check(&counters, &mut || Ok(())).unwrap();
+
+    // Purge that was under way in it still frees long values of versions, which nobody would do later.
+    let free_pages = || newest.tree(0).file().header().free_count;
+    let free = free_pages();
+    former.free_long_values(0, &record).unwrap();
+    assert_eq!(free_pages(), free + 3);
 }

@@ -20,9 +20,8 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/storage/src/scan/steering_tests.rs", "steered_scans_deliver_what_a_filter_keeps", 104),
     ("crates/storage/src/scan/tests.rs", "scans_deliver_what_was_asked_for", 114),
     ("crates/storage/src/scan/tests.rs", "changes_keep_all_trees_in_step", 86),
-    ("crates/storage/src/tree/page/layout.rs", "new", 71),
     ("crates/storage/src/tree/page/leaf/edit_tests.rs", "changed_leaves_are_read_as_the_model_has_them", 84),
-    ("crates/storage/src/tree/page/leaf/read.rs", "column_for", 77),
+    ("crates/storage/src/tree/page/leaf/read.rs", "stored_column", 72),
     ("crates/storage/src/tree/page/leaf/views.rs", "append", 80),
     ("crates/storage/src/tree/read/prefixes.rs", "read_prefixes", 87),
 ];

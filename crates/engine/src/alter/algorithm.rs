@@ -2,9 +2,10 @@
 //! locks (manual 17.12.1). Muster takes its own ways; clients are told the counts of MySQL's.
 
 use super::table::AlteredTable;
-use crate::catalog::TableEntry;
+use crate::{catalog::TableEntry, statement::StatementContext};
 use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterAlgorithm, AlterLock, AlterMethod};
+use muster_storage::FORMER_LAYOUTS_MAX;
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType, TextKind};
 
 /// An algorithm of MySQL's, from the cheapest on.
@@ -63,20 +64,20 @@ const NO_PRIMARY_KEY: &str = "Dropping a primary key is not allowed without also
 const UNCHECKED_KEYS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const NUMBERS_NEED_LOCK: &str = "Adding an auto-increment column requires a lock";
 
-/// The algorithm that MySQL would take. Errors 1845, 1846 and 1221 for a method that it would refuse.
-/// `checks_keys`: `foreign_key_checks`.
+/// The algorithm that MySQL would take. Errors 1845, 1846, 4092 and 1221 for a method that it would refuse.
 pub fn decide(
+    context: &StatementContext,
     entry: &TableEntry,
     altered: &AlteredTable,
     actions: &[AlterAction],
-    (method, checks_keys): (AlterMethod, bool),
+    method: AlterMethod,
 ) -> Result<Algorithm> {
     if entry.def.id.is_temporary() {
         return of_temporary(method.algorithm);
     }
     let mut needs = needs(entry, altered, actions);
     if !altered.foreign_keys.added.is_empty() {
-        needs.push(if checks_keys { Need::FOREIGN_KEY } else { Need::INPLACE });
+        needs.push(if context.checks_foreign_keys() { Need::FOREIGN_KEY } else { Need::INPLACE });
     }
     if altered.adds_zero_date() {
         needs.push(Need::INPLACE);
@@ -88,11 +89,28 @@ pub fn decide(
         return Err(refused("LOCK=NONE/SHARED", None, "LOCK=EXCLUSIVE"));
     }
     check(need, method)?;
+    if method.algorithm == AlterAlgorithm::Instant && entry.layouts.former.len() >= FORMER_LAYOUTS_MAX {
+        refuse_more_versions(&entry.def, altered)?;
+    }
     Ok(match method.algorithm {
         AlterAlgorithm::Copy => Algorithm::Copy,
         AlterAlgorithm::Inplace => need.algorithm.max(Algorithm::Inplace),
         _ => need.algorithm,
     })
+}
+
+/// Error 4092 for columns that come or go in a table whose rows have as many layouts as may be.
+fn refuse_more_versions(before: &TableDef, altered: &AlteredTable) -> Result<()> {
+    let kept = altered.sources.iter().flatten().count();
+    if kept == before.columns.len() && kept == altered.sources.len() {
+        return Ok(());
+    }
+    let message = format!(
+        "Maximum row versions reached for table {}/{}. No more columns can be added or dropped instantly. Please use \
+         COPY/INPLACE.",
+        before.database, before.name
+    );
+    Err(SqlError::new(ErrorCode::MaxRowVersions, message))
 }
 
 /// The algorithm for a temporary table, which MySQL always copies, without regard to locks. Error 1845.
@@ -154,7 +172,7 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
     if actions.iter().any(|action| matches!(action, AlterAction::DropConstraint(name) if is_key(name))) {
         needs.push(Need::COPY_OF_SERVER);
     }
-    let mut last = None;
+    let (mut last, mut is_moved) = (None, false);
     for (at, source) in altered.sources.iter().enumerate() {
         let new = &altered.def.columns[at];
         match source {
@@ -162,12 +180,13 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
             Some(source) => {
                 let is_indexed = altered.def.indexes.iter().any(|i| i.parts.iter().any(|part| part.column == at));
                 needs.push(of_changed_column(&before.columns[*source], new, is_indexed));
-                if last.is_some_and(|last| last > *source) {
-                    needs.push(Need::INPLACE);
-                }
+                is_moved |= last.is_some_and(|last| last > *source);
                 last = Some(*source);
             }
         }
+    }
+    if is_moved && !stored_columns_come_or_go(before, altered) {
+        needs.push(Need::INPLACE);
     }
     let comes_or_goes = altered.sources.iter().flatten().count() != before.columns.len().max(altered.sources.len());
     if comes_or_goes && entry.extras.options.get("ROW_FORMAT").is_some_and(|format| format == "COMPRESSED") {
@@ -186,6 +205,15 @@ fn needs(entry: &TableEntry, altered: &AlteredTable, actions: &[AlterAction]) ->
         needs.push(Need::INPLACE);
     }
     needs
+}
+
+/// Returns true if columns come or go whose values are in the rows: InnoDB then moves others with the same version of
+/// the rows.
+fn stored_columns_come_or_go(before: &TableDef, altered: &AlteredTable) -> bool {
+    let is_stored = |column: &ColumnDef| column.generated.as_ref().is_none_or(|generated| generated.stored);
+    let mut columns = altered.sources.iter().zip(&altered.def.columns);
+    let goes = |(at, column): (usize, &ColumnDef)| is_stored(column) && !altered.sources.contains(&Some(at));
+    columns.any(|(source, column)| source.is_none() && is_stored(column)) || before.columns.iter().enumerate().any(goes)
 }
 
 /// The position of the index that is InnoDB's clustered key: the primary key, or the first unique one without NULLs and

@@ -383,6 +383,18 @@ fn truncated(column: &ColumnDef, error: SqlError, row: u64) -> SqlError {
     }
 }
 
+/// The value that all rows that are there get for a new column; `None` if they get different ones. Errors: those of a
+/// default that is not one.
+pub fn constant_of_new(context: &StatementContext, column: &ColumnDef) -> Result<Option<Value>> {
+    if column.generated.is_some() {
+        return Ok(None);
+    }
+    Ok(match of_new(&Conversion::new(context, false), column)? {
+        ValueSource::Constant(value) => Some(value),
+        _ => None,
+    })
+}
+
 /// What rows that are there get for a new column.
 fn of_new(conversion: &Conversion<'_>, column: &ColumnDef) -> Result<ValueSource> {
     Ok(match &column.default {

@@ -11,7 +11,7 @@ use crate::{
 };
 use muster_algebra::{ForeignKey, ReferentialAction, TableDef};
 use muster_sql::AlterAction;
-use muster_storage::{FileId, Table, TableStatistics};
+use muster_storage::{FileId, Table, TableSchema, TableStatistics};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
@@ -264,7 +264,7 @@ pub fn validate(
     let (tables, def) = (context.database.tables(), &altered.def);
     let current = tables.current();
     let in_new_files = || {
-        let schema = schema_of(def);
+        let schema = TableSchema { layouts: altered.layouts.clone().unwrap_or_default(), ..schema_of(def) };
         let statistics = TableStatistics::of_no_rows(&schema);
         let storage = tables.store().open_table(schema, files.to_vec(), statistics)?;
         Ok::<_, SqlError>(FilledTable { def, storage })

@@ -7,6 +7,7 @@
 //!     keys      its keys                                                keys.rs
 //!     expressions   its CHECKs, and columns that expressions need       expressions.rs
 //!     foreign_keys  its foreign keys, and those that refer to it        foreign_keys.rs
+//!   instant     whether rows can stay as they are, and their layouts    instant.rs
 //!   algorithm   what MySQL would do: ALGORITHM and LOCK, counts         algorithm.rs
 //!   copy        the rows, converted, into files of their own            copy.rs
 //!   optimize    OPTIMIZE TABLE, which is a copy                         optimize.rs
@@ -20,6 +21,7 @@ mod columns;
 mod copy;
 mod expressions;
 mod foreign_keys;
+mod instant;
 mod keys;
 mod optimize;
 mod table;
@@ -36,10 +38,10 @@ use crate::{
     threads,
 };
 use algorithm::Algorithm;
-use muster_algebra::{ColumnDef, TableDef};
+use muster_algebra::{ColumnDef, IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterMethod, AlterTable, CreateIndex, DropIndex, TableName};
 use muster_storage::{DuplicatePolicy, FileId};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, KeyPart, Result, SqlError};
 use std::sync::Arc;
 use table::AlteredTable;
 
@@ -116,10 +118,13 @@ fn alter(
     let related = foreign_keys::lock_related(context, &entry, actions)?;
     let mut altered = AlteredTable::new(context, &entry, actions)?;
     let checks_keys = context.checks_foreign_keys();
-    let algorithm = algorithm::decide(&entry, &altered, actions, (method, checks_keys))?;
+    let algorithm = algorithm::decide(context, &entry, &altered, actions, method)?;
     altered.algorithm = algorithm;
     note_keys(context, &name.1, actions);
-    let must_copy = altered.must_copy(&entry) || algorithm == Algorithm::Copy;
+    if algorithm != Algorithm::Copy {
+        altered.layouts = instant::layouts(context, &entry, &altered)?;
+    }
+    let must_copy = altered.layouts.is_none();
     let adds_indexes = altered.index_sources.iter().any(Option::is_none);
     let validates = !must_copy && altered.must_validate(&entry.def);
     let checks_parents = checks_keys && !altered.foreign_keys.added.is_empty();
@@ -179,9 +184,14 @@ fn indexes<'a>(context: &'a StatementContext, entry: &TableEntry, altered: &Alte
             statistics.extend(before.statistics.indexes.get(*source).cloned());
             continue;
         }
-        // The table's own indexes and the new one, which the builder takes.
-        let mut def = TableDef::clone(&altered.def);
-        def.indexes = entry.def.indexes.iter().chain([&altered.def.indexes[at]]).cloned().collect();
+        // The table's own indexes and the new one, which the builder takes, over the columns that the rows have by now:
+        // the new columns are not in an index that is built of rows that stay.
+        let mut def = TableDef { columns: entry.def.columns.clone(), ..TableDef::clone(&altered.def) };
+        let part = |part: &KeyPart| altered.sources[part.column].map(|column| KeyPart { column, ..part.clone() });
+        let parts = altered.def.indexes[at].parts.iter().map(part).collect::<Option<Vec<_>>>();
+        let parts = parts.ok_or_else(|| SqlError::internal("an index of a column that no row has"))?;
+        let new = IndexDef { parts, ..altered.def.indexes[at].clone() };
+        def.indexes = entry.def.indexes.iter().cloned().chain([new]).collect();
         let last = def.indexes.len() - 1;
         let options = context.database.load_options(DuplicatePolicy::Error, Default::default());
         let built = threads::while_watching_kill(&context.cancel, &options.progress, || {
@@ -217,12 +227,15 @@ fn publish(
     let tables = &context.tables;
     let files = files_of(entry, altered, built.as_ref());
     let has_new_rows = files.first() != entry.files.first();
+    let layouts = altered.layouts.clone().unwrap_or_default();
+    let has_other_columns = layouts != entry.layouts;
     let next = TableEntry {
         def: Arc::new(altered.def.clone()),
         extras: altered.extras.clone(),
         next_index_id: altered.next_index_id,
-        created: if has_new_rows { now_utc_micros() } else { entry.created },
+        created: if has_new_rows || has_other_columns { now_utc_micros() } else { entry.created },
         files: files.clone(),
+        layouts,
     };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let replace = |snapshot: &mut Snapshot| {
@@ -235,13 +248,16 @@ fn publish(
     match built {
         None => {
             let ty = |column: &ColumnDef| column.ty;
-            if !entry.def.columns.iter().map(ty).eq(next.def.columns.iter().map(ty)) {
+            let has_other_types = !entry.def.columns.iter().map(ty).eq(next.def.columns.iter().map(ty));
+            if has_other_columns || has_other_types {
                 context.database.tables().keep_content(entry)?;
             }
             tables.in_reserve(|| tables.change_of(entry.def.id, replace))
         }
         Some(Built { made, content, auto_increment, .. }) => {
-            let rows = UnpublishedRows { files: &files, content: &content, auto_increment };
+            // What is known of rows that stay is of the columns that they have by now.
+            let column_ids: &[u32] = if has_new_rows { &[] } else { &entry.layouts.ids };
+            let rows = UnpublishedRows { files: &files, column_ids, content: &content, auto_increment };
             tables.publish_of(entry.def.id, Some(&rows), made, replace)
         }
     }

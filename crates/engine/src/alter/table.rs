@@ -12,10 +12,10 @@ use crate::{
     charset,
     ddl::{check_table_name, create_table, expressions::check as check_expressions, keys::warn_of_duplicates},
     statement::StatementContext,
-    tables::is_longer_varchar,
 };
 use muster_algebra::{CheckConstraint, ColumnDef, IndexDef, TableDef};
 use muster_sql::{AlterAction, CharsetConversion};
+use muster_storage::RowLayouts;
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -34,6 +34,8 @@ pub struct AlteredTable {
     pub auto_increment: Option<u64>,
     /// The algorithm that MySQL would take.
     pub algorithm: Algorithm,
+    /// The layouts that rows may have if they stay as they are; `None`: they are copied.
+    pub layouts: Option<Arc<RowLayouts>>,
     /// True if the statement asks for all trees anew.
     is_forced: bool,
     pub foreign_keys: AlteredForeignKeys,
@@ -85,26 +87,11 @@ impl AlteredTable {
             order,
             auto_increment,
             algorithm: Algorithm::Instant,
+            layouts: None,
             is_forced,
             foreign_keys,
             def,
         })
-    }
-
-    /// Returns true if a column of the table before has other values in the altered one, or other rules for them.
-    pub fn changes_column(&self, before: &TableDef, at: usize) -> bool {
-        let Some(source) = self.sources[at] else { return true };
-        let (old, new) = (&before.columns[source], &self.def.columns[at]);
-        let numbers = new.auto_increment && !old.auto_increment;
-        let is_same_type = old.ty == new.ty || self.keeps_trees() && is_longer_varchar(old.ty, new.ty);
-        numbers
-            || !is_same_type
-            || (old.digits, old.nullable, &old.generated) != (new.digits, new.nullable, &new.generated)
-    }
-
-    /// Returns true if no tree is built, and no row is read for a foreign key, as long as rows stay as they are.
-    fn keeps_trees(&self) -> bool {
-        self.index_sources.iter().all(Option::is_some) && self.foreign_keys.added.is_empty()
     }
 
     /// Returns true if rows have to meet a CHECK that they had not to meet before.
@@ -121,15 +108,10 @@ impl AlteredTable {
         columns.filter(|(source, _)| source.is_none()).any(|(_, column)| is_date(column.ty) && is_zero(column))
     }
 
-    /// Returns true if rows lie in another way than before.
-    pub fn must_copy(&self, entry: &TableEntry) -> bool {
-        let before = &entry.def;
-        let is_moved = |at: usize| self.sources[at] != Some(at) || self.changes_column(before, at);
-        self.is_forced
-            || !self.order.is_empty()
-            || self.def.columns.len() != before.columns.len()
-            || (0..self.sources.len()).any(is_moved)
-            || self.index_sources.first() != Some(&Some(0))
+    /// Returns true if the statement asks for other trees, or rows are to be in another order, whatever becomes of the
+    /// columns.
+    pub fn must_copy(&self) -> bool {
+        self.is_forced || !self.order.is_empty() || self.index_sources.first() != Some(&Some(0))
     }
 }
 

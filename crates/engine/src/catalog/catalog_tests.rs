@@ -16,7 +16,8 @@ fn entry(database: &str, name: &str, files: &[u32]) -> Arc<TableEntry> {
         foreign_keys: Vec::new(),
     };
     let files = files.iter().map(|file| FileId(*file)).collect();
-    Arc::new(TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 7 })
+    let (extras, layouts) = (TableExtras::default(), Arc::default());
+    Arc::new(TableEntry { def: Arc::new(def), extras, files, next_index_id: 1, created: 7, layouts })
 }
 
 fn schema(collation: Collation) -> Schema {

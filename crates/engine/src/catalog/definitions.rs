@@ -74,8 +74,11 @@ pub(super) fn snapshot_of(values: &BTreeMap<Vec<u8>, Arc<[u8]>>) -> Result<Snaps
                 let schema = snapshot.schemas.get_mut(database);
                 let schema = schema.ok_or_else(|| format!("{database}.{name}: there is no such database"))?;
                 if *kind == TABLE {
-                    let table: StoredTable = value_of(names, value)?;
-                    schema.tables.insert(name.to_owned(), Arc::new(table.into_entry()));
+                    let entry = value_of::<StoredTable>(names, value)?.into_entry();
+                    if !entry.layouts.is_sound(entry.def.columns.len()) {
+                        return Err(format!("{database}.{name}: row layouts without columns"));
+                    }
+                    schema.tables.insert(name.to_owned(), Arc::new(entry));
                 } else {
                     let view: ViewEntry = value_of(names, value)?;
                     schema.views.insert(name.to_owned(), Arc::new(ViewEntry { id: view_id, ..view }));

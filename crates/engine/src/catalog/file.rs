@@ -20,9 +20,10 @@ use std::{
     sync::Arc,
 };
 
-/// Format 5: tables can have foreign keys; builds without them must not change rows of such tables. So it was with
-/// format 4 and CHECK constraints, generated columns and parts of indexes that are expressions.
-const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 5 };
+/// Format 6: rows of a table can have several layouts, which builds without them cannot read. In format 5 tables can
+/// have foreign keys; builds without them must not change rows of such tables. So it was with format 4 and CHECK
+/// constraints, generated columns and parts of indexes that are expressions.
+const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 6 };
 /// Since format 3 the file holds definitions by key.
 const BY_KEY: Kind = Kind { version: 3, ..KIND };
 /// Format 2 was one value with all definitions. Format 1 also had the tables' statistics and AUTO_INCREMENT values,

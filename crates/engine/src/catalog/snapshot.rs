@@ -1,7 +1,7 @@
 //! One state of the catalog.
 
 use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
-use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema};
+use muster_storage::{ColumnSchema, FileId, IndexSchema, RowLayouts, TableSchema};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -109,17 +109,19 @@ pub struct TableEntry {
     pub next_index_id: u32,
     /// Microseconds since 1970-01-01 UTC.
     pub created: i64,
+    /// The layouts that rows of the clustered tree may have.
+    pub layouts: Arc<RowLayouts>,
 }
 
 impl TableEntry {
     /// The table as storage knows it.
     pub fn schema(&self) -> TableSchema {
-        schema_of(&self.def)
+        TableSchema { layouts: self.layouts.clone(), ..schema_of(&self.def) }
     }
 
-    /// Returns the same table on other files.
+    /// Returns the same table on new files, whose rows have one layout, as in a table that was just made.
     pub fn with_files(&self, files: Vec<FileId>) -> TableEntry {
-        TableEntry { files, ..self.clone() }
+        TableEntry { files, layouts: Arc::default(), ..self.clone() }
     }
 
     /// The file of the clustered tree. It names what belongs to the table's rows.
@@ -133,9 +135,10 @@ impl TableEntry {
     }
 }
 
-/// The columns and indexes of a table as storage knows them.
+/// The columns and indexes of a table as storage knows them, of which all rows have one layout.
 pub fn schema_of(def: &TableDef) -> TableSchema {
     TableSchema {
+        layouts: Default::default(),
         columns: def.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),
         indexes: def
             .indexes
@@ -275,7 +278,8 @@ mod tests {
             foreign_keys: Vec::new(),
         };
         let files = vec![FileId(1)];
-        TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 0 }
+        let (extras, layouts) = (TableExtras::default(), Arc::default());
+        TableEntry { def: Arc::new(def), extras, files, next_index_id: 1, created: 0, layouts }
     }
 
     #[test]

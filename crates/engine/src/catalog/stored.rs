@@ -3,7 +3,7 @@
 
 use super::snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry};
 use muster_algebra::TableDef;
-use muster_storage::{FileId, TableStatistics};
+use muster_storage::{FileId, RowLayouts, TableStatistics};
 use muster_types::Collation;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub(super) struct StoredTable {
     next_index_id: u32,
     /// Microseconds since 1970-01-01 UTC.
     created: i64,
+    /// Since format 6.
+    #[serde(default, skip_serializing_if = "is_only_layout")]
+    layouts: Arc<RowLayouts>,
     /// This and what follows only format 1 has.
     #[serde(default, skip_serializing)]
     auto_increment: Option<u64>,
@@ -39,6 +42,11 @@ pub(super) struct StoredTable {
     updated: Option<i64>,
     #[serde(default, skip_serializing)]
     statistics: Option<TableStatistics>,
+}
+
+/// Returns true for the layouts of a table whose columns are what they were when it was made.
+fn is_only_layout(layouts: &Arc<RowLayouts>) -> bool {
+    **layouts == RowLayouts::default()
 }
 
 /// Statistics of a table's rows as format 1 of the catalog held them.
@@ -56,6 +64,7 @@ impl StoredTable {
             files: entry.files.clone(),
             next_index_id: entry.next_index_id,
             created: entry.created,
+            layouts: entry.layouts.clone(),
             auto_increment: None,
             updated: None,
             statistics: None,
@@ -63,8 +72,8 @@ impl StoredTable {
     }
 
     pub fn into_entry(self) -> TableEntry {
-        let StoredTable { def, extras, files, next_index_id, created, .. } = self;
-        TableEntry { def, extras, files, next_index_id, created }
+        let StoredTable { def, extras, files, next_index_id, created, layouts, .. } = self;
+        TableEntry { def, extras, files, next_index_id, created, layouts }
     }
 }
 

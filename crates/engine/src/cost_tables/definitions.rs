@@ -34,6 +34,7 @@ pub fn entry(name: &str) -> Option<TableEntry> {
         files: Vec::new(),
         next_index_id: 1,
         created: now_utc_micros(),
+        layouts: Arc::default(),
     })
 }
 

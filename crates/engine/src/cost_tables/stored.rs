@@ -100,7 +100,8 @@ fn publish(
 ) -> Result<()> {
     let files = tables.new_files(loaded.files.clone());
     let content = Content { statistics: loaded.statistics, ..Content::default() };
-    let rows = UnpublishedRows { files: &loaded.files, content: &content, auto_increment: Some(1) };
+    let (files_of_rows, column_ids) = (&loaded.files, &[]);
+    let rows = UnpublishedRows { files: files_of_rows, column_ids, content: &content, auto_increment: Some(1) };
     if !tables.publish(Some(&rows), files, |next| name(next, loaded.files.clone()))? {
         drop(tables.new_files(loaded.files));
     }

@@ -41,13 +41,19 @@ fn check(context: &StatementContext, database: &str, name: &str) -> Result<Lines
         Err(e) => return failed(e),
     };
     let mut step = || context.check_interrupt().map_err(StorageError::Filter);
+    // Then long values that no row has may be those of versions before the newest ones.
+    let store = context.tables.store();
+    let keeps_versions = store.keeps_versions();
     match table.check(&Counters::default(), &mut step) {
+        Ok(_) if keeps_versions || store.keeps_versions() => Ok(vec![("status", "OK".to_string())]),
         Ok(reports) => {
             let lost: u64 = reports.iter().map(|report| report.lost_pages).sum();
             let note = (lost > 0).then(|| ("note", format!("{lost} pages of room are lost")));
             Ok(note.into_iter().chain([("status", "OK".to_string())]).collect())
         }
         Err(StorageError::Filter(e)) => Err(e),
+        // The table has other columns since it was opened.
+        Err(StorageError::SnapshotTooOld) => check(context, database, name),
         Err(e) => Ok(vec![("error", e.to_string()), ("error", "Corrupt".to_string())]),
     }
 }

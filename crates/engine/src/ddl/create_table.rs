@@ -318,7 +318,8 @@ fn store(context: &StatementContext, made: NewTable, statement: &CreateTable) ->
     let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
-    let rows = UnpublishedRows { files: &files, content: &content, auto_increment: Some(auto_increment) };
+    let rows =
+        UnpublishedRows { files: &files, column_ids: &[], content: &content, auto_increment: Some(auto_increment) };
     let rows = (auto_increment > 1 || statement.temporary).then_some(&rows);
     let published = tables.publish_of(temporary.unwrap_or(def.id), rows, made, |next| {
         if exists(context, next, (&def.database, &def.name), statement.if_not_exists)? {
@@ -331,6 +332,7 @@ fn store(context: &StatementContext, made: NewTable, statement: &CreateTable) ->
             extras,
             files: files.clone(),
             created: now_utc_micros(),
+            layouts: Arc::default(),
         };
         let schema = next.schema_mut(&def.database)?;
         if is_filled {

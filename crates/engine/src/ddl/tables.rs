@@ -102,7 +102,8 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
         let made = tables.new_files(files.clone());
         let empty = entry.with_files(files.clone());
         let rows = content.as_ref();
-        let rows = rows.map(|content| UnpublishedRows { files: &files, content, auto_increment: None });
+        let rows =
+            rows.map(|content| UnpublishedRows { files: &files, column_ids: &[], content, auto_increment: None });
         tables.publish_of(entry.def.id, rows.as_ref(), made, |next| next.replace_table(&entry, empty))
     })?;
     Ok(Done::rows(0))

@@ -111,7 +111,7 @@ pub fn load_into<R>(
         Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
         None => Some(next),
     };
-    let rows = UnpublishedRows { files: &loaded.files, content: &content, auto_increment };
+    let rows = UnpublishedRows { files: &loaded.files, column_ids: &[], content: &content, auto_increment };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
     tables.publish_of(entry.def.id, Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;

@@ -1,6 +1,10 @@
 //! Statistics of a table's rows, and when the rows were loaded. One small file beside the clustered tree's, and one for
 //! how the values are spread, which changes more seldom.
 //!
+//! It names columns by their ids, so that it stays right when columns are added, dropped or moved and rows stay: a
+//! column that the file does not have is one that came since, and until it is written again all rows have its initial
+//! value.
+//!
 //! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A
 //! file that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a
 //! warning.
@@ -12,8 +16,8 @@ use crate::{
 };
 use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableSchema, TableStatistics, file::Companion};
 use muster_types::{
-    SqlType, TextKind,
-    distribution::{Distribution, RowSample},
+    SqlType,
+    distribution::{Distribution, RowSample, SampledColumn},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,6 +41,9 @@ struct Stored {
     #[serde(default)]
     changed_rows: u64,
     columns: Vec<ColumnStats>,
+    /// The ids of the columns; empty: their positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    column_ids: Vec<u32>,
     /// Statistics of indexes by their files. Files that the table does not have (any more) mean nothing.
     indexes: Vec<(FileId, IndexStats)>,
 }
@@ -66,22 +73,25 @@ impl Content {
     }
 
     /// Writes all that is known of the rows in these files, the clustered tree's first. Nobody reads it before the
-    /// catalog names the files.
-    pub fn write_all(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
+    /// catalog names the files. `column_ids`: of the columns that it is of; empty: their positions.
+    pub fn write_all(&self, companions: &Companions, files: &[FileId], column_ids: &[u32]) -> Result<(), ChangeError> {
         if let Some(distribution) = &self.statistics.distribution {
-            companions.write(files[0], Companion::Distribution, DISTRIBUTION_KIND, &**distribution)?;
+            let mut distribution = Distribution::clone(distribution);
+            distribution.column_ids = column_ids.to_vec();
+            companions.write(files[0], Companion::Distribution, DISTRIBUTION_KIND, &distribution)?;
         }
-        self.write(companions, files)
+        self.write(companions, files, column_ids)
     }
 
     /// Writes it without the sample of the rows and histograms.
-    pub fn write(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
+    pub fn write(&self, companions: &Companions, files: &[FileId], column_ids: &[u32]) -> Result<(), ChangeError> {
         let Content { statistics, loaded, changed_rows } = self;
         let stored = Stored {
             loaded: *loaded,
             rows: statistics.rows,
             changed_rows: *changed_rows,
             columns: statistics.columns.clone(),
+            column_ids: column_ids.to_vec(),
             indexes: files.iter().copied().zip(statistics.indexes.iter().cloned()).collect(),
         };
         companions.write(files[0], Companion::Statistics, KIND, &stored)
@@ -96,11 +106,11 @@ impl Content {
         };
         let index = |file: &FileId| stored.indexes.iter().find(|(of, _)| of == file).map(|(_, stats)| stats.clone());
         let indexes = entry.files.iter().map(index).collect::<Option<Vec<_>>>();
-        match indexes {
-            Some(indexes) if stored.columns.len() == entry.def.columns.len() => Content {
+        match indexes.zip(columns_of(&stored, entry)) {
+            Some((indexes, columns)) => Content {
                 statistics: TableStatistics {
                     rows: stored.rows,
-                    columns: stored.columns,
+                    columns,
                     indexes,
                     distribution: read_distribution(companions, entry),
                 },
@@ -131,15 +141,45 @@ impl Content {
     }
 }
 
-/// Returns true if values of a VARCHAR are values of another one, in the same bytes and in the same order.
-pub fn is_longer_varchar(before: SqlType, now: SqlType) -> bool {
-    match (before, now) {
-        (
-            SqlType::Text { kind: TextKind::VarChar, length: before, collation: old },
-            SqlType::Text { kind: TextKind::VarChar, length: now, collation: new },
-        ) => old == new && before <= now,
-        _ => false,
+/// The statistics of the columns that a table has by now; `None` if they are of another definition.
+fn columns_of(stored: &Stored, entry: &TableEntry) -> Option<Vec<ColumnStats>> {
+    let known = known_columns(&stored.column_ids, stored.columns.len(), entry)?;
+    let column = |known: SampledColumn<'_>| match known {
+        SampledColumn::Known(at) => stored.columns.get(at).cloned(),
+        SampledColumn::Constant(value) => Some(ColumnStats::of_constant(value, stored.rows)),
+    };
+    known.into_iter().map(column).collect()
+}
+
+/// For each column of a table, where it is among those of a file, or the value that all rows have in it. `None` if the
+/// file is of other columns.
+fn known_columns<'e>(ids: &[u32], columns: usize, entry: &'e TableEntry) -> Option<Vec<SampledColumn<'e>>> {
+    let layouts = &entry.layouts;
+    let ids: Vec<u32> = if ids.is_empty() { (0..columns as u32).collect() } else { ids.to_vec() };
+    if ids.len() != columns {
+        return None;
     }
+    let known = |id: u32| match ids.iter().position(|known| *known == id) {
+        Some(at) => Some(SampledColumn::Known(at)),
+        None => layouts.initial.get(&id).map(SampledColumn::Constant),
+    };
+    // A table that has ever had the same columns has no others, nor fewer.
+    let is_of_all = !layouts.ids.is_empty() || columns == entry.def.columns.len();
+    let columns = layouts.ids_of(entry.def.columns.len()).into_iter().map(known).collect::<Option<Vec<_>>>();
+    columns.filter(|_| is_of_all)
+}
+
+/// Returns true if values of a column of the first type are values of the second one, as they are.
+fn is_same_or_wider(before: SqlType, now: SqlType) -> bool {
+    before == now
+        || match (before, now) {
+            (SqlType::Enum(before), SqlType::Enum(now)) | (SqlType::Set(before), SqlType::Set(now)) => {
+                now.begins_with(before)
+            }
+            (SqlType::Text { collation: before, .. }, SqlType::Text { collation: now, .. }) => before == now,
+            (SqlType::Bytes { .. }, SqlType::Bytes { .. }) => true,
+            _ => false,
+        }
 }
 
 /// What is known of how a table's values are spread. A file that is lost or damaged, or of columns of other types,
@@ -154,26 +194,31 @@ fn read_distribution(companions: &Companions, entry: &TableEntry) -> Option<Arc<
     };
     match read {
         Ok(found) => {
-            let mut found = found?;
-            let types: Vec<SqlType> = entry.def.columns.iter().map(|column| column.ty).collect();
-            let known = found.types.iter().zip(&types);
-            let is_kept = |(before, now): (&SqlType, &SqlType)| before == now || is_longer_varchar(*before, *now);
-            let fits = found.is_sound(types.len()) && known.clone().all(is_kept);
-            if !fits {
+            let found = found?;
+            let fitting = Some(&found).filter(|found| found.is_sound(found.types.len()));
+            let fitting = fitting.and_then(|found| with_columns_of(found, entry));
+            if fitting.is_none() {
                 without("it is of another definition");
                 return None;
             }
-            // As in MySQL, a column of another type loses the histogram that a statement has made.
-            let same: Vec<bool> = known.map(|(before, now)| before == now).collect();
-            found.histograms.retain(|column, _| same.get(*column) == Some(&true));
-            found.types = types;
-            Some(Arc::new(found.prepared()))
+            fitting.map(Arc::new)
         }
         Err(e) => {
             without(&e.message);
             None
         }
     }
+}
+
+/// A distribution of the columns that a table has by now; `None` if it is of another definition.
+fn with_columns_of(found: &Distribution, entry: &TableEntry) -> Option<Distribution> {
+    let types: Vec<SqlType> = entry.def.columns.iter().map(|column| column.ty).collect();
+    let columns = known_columns(&found.column_ids, found.types.len(), entry)?;
+    let is_right = |(column, ty): (&SampledColumn<'_>, &SqlType)| match column {
+        SampledColumn::Known(at) => found.types.get(*at).is_some_and(|before| is_same_or_wider(*before, *ty)),
+        SampledColumn::Constant(_) => true,
+    };
+    columns.iter().zip(&types).all(is_right).then(|| found.with_columns(&columns, types))
 }
 
 /// Statistics without anything that only the values tell: nothing of columns, and as many distinct keys as MySQL takes

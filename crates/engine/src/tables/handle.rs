@@ -26,8 +26,7 @@ const STALE_ROWS: u64 = 100;
 const EXACT_WIDENINGS: u32 = 8;
 
 pub struct Handle {
-    /// The entry that brought the files, or the types of the columns. Later entries on the same files differ in names
-    /// and comments only.
+    /// The entry that brought the files or columns. Later entries on the same files differ in names and comments only.
     entry: Arc<TableEntry>,
     /// For each file, the moment that a view must see to read it ([`Store::moment_of_views`]); 0: all views may.
     since: Vec<AtomicU64>,
@@ -73,13 +72,16 @@ impl Handle {
         }
     }
 
-    /// The same table on the files of another entry, or with the types that its columns have there. Those files that it
-    /// did not have before came at the moment `since`.
+    /// The same table as another entry has it, with other files or other columns. Those files that it did not have
+    /// before came at the moment `since`, and so did all if the layout of its rows is another one.
     pub fn on_other_files(&self, entry: Arc<TableEntry>, since: u64) -> Handle {
         let same_rows = entry.clustered_file() == self.entry.clustered_file();
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
         let known = |file: &FileId| self.files().iter().position(|known| known == file).map(|at| self.since(at));
-        let moments = entry.files.iter().map(|file| AtomicU64::new(known(file).unwrap_or(since))).collect();
+        // Older versions of the rows are of a former layout.
+        let same_layout = entry.layouts.number == self.entry.layouts.number;
+        let moment = |file: &FileId| known(file).filter(|_| same_layout).unwrap_or(since);
+        let moments = entry.files.iter().map(|file| AtomicU64::new(moment(file))).collect();
         let changed = self.table().map_or(self.changed_before, |table| table.changed_rows());
         let changed_before = if same_rows { changed } else { 0 };
         Handle { auto_increment, changed_before, since: moments, ..Handle::new(entry, &self.companions, since) }
@@ -180,7 +182,7 @@ impl Handle {
         }
         let rest = table.changed_rows().saturating_sub(changed_rows);
         let content = Content { statistics, changed_rows: rest, loaded: content.loaded };
-        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        content.write_all(&self.companions, self.files(), self.column_ids()).map_err(SqlError::from)?;
         table.replace_statistics(content.statistics.clone(), changed_rows);
         *self.content.write() = Some(Arc::new(content));
         Ok(())
@@ -200,7 +202,7 @@ impl Handle {
         let mut distribution = content.statistics.distribution.as_deref().cloned().unwrap_or_default();
         change(&mut distribution);
         content.statistics.distribution = Some(Arc::new(distribution.prepared()));
-        content.write_all(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        content.write_all(&self.companions, self.files(), self.column_ids()).map_err(SqlError::from)?;
         *self.content.write() = Some(Arc::new(content));
         *self.fresh.lock() = None;
         Ok(())
@@ -220,7 +222,7 @@ impl Handle {
                 known.text = known.text.with_all_letters();
             }
             let wide = known.text;
-            let written = content.write(&self.companions, &self.entry.files);
+            let written = content.write(&self.companions, self.files(), self.column_ids());
             written.map_err(SqlError::from)?;
             *self.content.write() = Some(Arc::new(content));
             table.widen_text_traits(column, wide);
@@ -254,7 +256,7 @@ impl Handle {
         }
         let statistics = fresh::statistics(&content.statistics, &table);
         let grown = Content { statistics, changed_rows, loaded: content.loaded };
-        match grown.write(&self.companions, &self.entry.files) {
+        match grown.write(&self.companions, self.files(), self.column_ids()) {
             Ok(()) => *self.content.write() = Some(Arc::new(grown)),
             Err(e) => tracing::debug!("old statistics are kept: {}", SqlError::from(e)),
         }
@@ -268,10 +270,16 @@ impl Handle {
         largest.map_or(1, |largest| following(largest.as_ref()))
     }
 
-    /// Returns true if the files of an entry are these, and its columns as these are.
+    /// Ids of the columns; empty: their positions.
+    fn column_ids(&self) -> &[u32] {
+        &self.entry.layouts.ids
+    }
+
+    /// Returns true if the files of an entry are these, and its rows the same columns.
     pub fn is_of(&self, entry: &TableEntry) -> bool {
         let own = &self.entry;
-        own.files == entry.files && (Arc::ptr_eq(&own.def, &entry.def) || own.schema() == entry.schema())
+        let is_same_def = Arc::ptr_eq(&own.def, &entry.def) && Arc::ptr_eq(&own.layouts, &entry.layouts);
+        own.files == entry.files && (is_same_def || own.schema() == entry.schema())
     }
 
     pub fn files(&self) -> &[FileId] {

@@ -32,7 +32,7 @@ mod storage_error;
 mod temporary;
 
 pub use auto_increment::{Advance, AutoIncrement, Steps, least_auto_increment};
-pub use content::{Content, is_longer_varchar};
+pub use content::Content;
 pub use families::{Family, KeySide, Reference, leading_index};
 pub use fresh::data_and_index_bytes;
 use handle::Handle;
@@ -141,7 +141,8 @@ fn take_over(companions: &Companions, catalog: &Catalog, former: Former) -> Resu
     for (entry, former) in former {
         let content = Content { statistics: former.statistics, changed_rows: 0, loaded: former.updated };
         let auto_increment = Some(former.auto_increment);
-        UnpublishedRows { files: &entry.files, content: &content, auto_increment }.write(companions)?;
+        let (files, column_ids) = (&entry.files, &entry.layouts.ids);
+        UnpublishedRows { files, column_ids, content: &content, auto_increment }.write(companions)?;
     }
     Ok(catalog.change(|_| Ok(()))?)
 }

@@ -65,13 +65,14 @@ impl Tables {
         changed.map_err(SqlError::from)
     }
 
-    /// Writes what is known of a table's rows, whose columns are about to get other types while the rows stay. What
-    /// cannot be written is found out anew later.
+    /// Writes what is known of a table's rows, whose columns are about to change while the rows stay. What cannot be
+    /// written is found out anew later.
     pub fn keep_content(&self, entry: &TableEntry) -> Result<()> {
         let current = self.current();
         let (content, table) = (current.content(entry.def.id)?, current.storage(entry.def.id, self.store())?);
         let content = Content { changed_rows: table.changed_rows(), ..Content::clone(&content) };
-        let rows = UnpublishedRows { files: &entry.files, content: &content, auto_increment: None };
+        let (files, column_ids) = (&entry.files, &entry.layouts.ids);
+        let rows = UnpublishedRows { files, column_ids, content: &content, auto_increment: None };
         if let Err(e) = rows.write(&self.companions) {
             tracing::debug!("statistics are not kept: {}", SqlError::from(e));
         }
@@ -149,6 +150,8 @@ impl Drop for NewFiles<'_> {
 pub struct UnpublishedRows<'a> {
     /// All files of the table, the clustered tree's first.
     pub files: &'a [FileId],
+    /// Ids of the columns that the content is of; empty: their positions.
+    pub column_ids: &'a [u32],
     pub content: &'a Content,
     /// The first value of the AUTO_INCREMENT column for rows in a new clustered tree; `None` if the tree is not new.
     pub auto_increment: Option<u64>,
@@ -159,6 +162,6 @@ impl UnpublishedRows<'_> {
         if let Some(next) = self.auto_increment {
             AutoIncrement::write(companions, self.files[0], next)?;
         }
-        self.content.write_all(companions, self.files)
+        self.content.write_all(companions, self.files, self.column_ids)
     }
 }

@@ -50,6 +50,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     let column = |ty, nullable| ColumnSchema { ty, nullable };
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: vec![column(INT, false), column(INT, true), column(TEXT, false)],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },

@@ -66,6 +66,8 @@ pub struct PageFile {
     tree: AtomicU32,
     /// The guards of the rows of the table whose clustered tree this is.
     row_guards: RowGuards,
+    /// Numbers of pages that nothing leads to and that are not on the free list yet.
+    unlinked: Mutex<Vec<u32>>,
     /// Of a file that does not outlive the process: changes of its pages are not in the log, and nothing is synced.
     temporary: OnceLock<Taken>,
 }
@@ -223,6 +225,7 @@ impl PageFile {
             resident: AtomicU64::new(0),
             tree: AtomicU32::new(0),
             row_guards: RowGuards::default(),
+            unlinked: Mutex::default(),
             temporary: OnceLock::new(),
         }
     }
@@ -275,6 +278,12 @@ impl PageFile {
     /// The guards of the rows of the table whose clustered tree this is; all its openings share them.
     pub(crate) fn row_guards(&self) -> &RowGuards {
         &self.row_guards
+    }
+
+    /// Numbers of pages that nothing leads to and that are not on the free list yet. All openings of a table share
+    /// them, so that those of a former opening are freed, too.
+    pub(crate) fn unlinked(&self) -> &Mutex<Vec<u32>> {
+        &self.unlinked
     }
 
     pub fn page_size(&self) -> usize {

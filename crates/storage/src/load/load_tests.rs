@@ -18,6 +18,7 @@ fn schema(primary: bool, unique_v: bool) -> TableSchema {
     let text = SqlType::varchar(400, Collation::DEFAULT);
     let index = |id, parts: Vec<KeyPart>, unique| IndexSchema { id, parts, unique };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT, false), column(text, false), column(SqlType::INT, true), column(text, true)],
         indexes: vec![
             index(1, if primary { vec![part(0), part(1)] } else { vec![] }, true),

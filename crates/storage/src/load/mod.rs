@@ -117,7 +117,7 @@ pub struct TableLoader {
 
 impl TableLoader {
     pub fn new(table: Arc<Table>, options: LoadOptions) -> Result<TableLoader> {
-        let layout = Arc::new(TreeLayout::new(table.schema(), 0));
+        let layout = Arc::new(TreeLayout::new(&table.schema().of_new_rows(), 0));
         let old = LoadSource::Table { table: Arc::clone(&table), index: 0 };
         let next_row_number = (old.file().header().next_row_id as i64).max(1);
         let files = Arc::new(NewFiles::new(Arc::clone(&table)));
@@ -192,7 +192,7 @@ impl TableLoader {
     pub fn finish(mut self) -> Result<LoadedFiles> {
         self.send(None)?;
         let clustered = self.join()?;
-        let schema = self.table.schema().clone();
+        let schema = self.table.schema().of_new_rows();
         let secondary: Vec<usize> = (1..schema.indexes.len()).collect();
         let pool = Arc::clone(self.table.open_files().buffer_pool());
         let tree = Tree::open(pool, None, Arc::clone(&clustered.file), Arc::clone(&self.layout))?;

@@ -119,6 +119,7 @@ mod tests {
             let column = |ty| ColumnSchema { ty, nullable };
             let part = |column| KeyPart { column, prefix: None, descending };
             let schema = TableSchema {
+                layouts: Default::default(),
                 columns: vec![
                     column(SqlType::INT),
                     column(SqlType::varchar(9, Collation::Binary)),

@@ -31,15 +31,15 @@ fn keys_per_second() {
     let int = ColumnSchema { ty: SqlType::INT, nullable: false };
     let text = ColumnSchema { ty: SqlType::varchar(40, Collation::DEFAULT), nullable: true };
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: vec![int.clone(), int.clone(), int, text],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1)], unique: false },
         ],
     };
-    let fields: Vec<_> = (0..4)
-        .map(|c| Field::new(format!("c{c}"), if c < 3 { DataType::Int32 } else { DataType::Utf8View }, c == 3))
-        .collect();
+    let ty = |c: i32| if c < 3 { DataType::Int32 } else { DataType::Utf8View };
+    let fields: Vec<_> = (0..4).map(|c| Field::new(format!("c{c}"), ty(c), c == 3)).collect();
     let fields = Arc::new(Schema::new(fields));
     let batches: Vec<RecordBatch> = (0..ROWS)
         .step_by(100_000)

@@ -376,6 +376,7 @@ fn holds_nothing(store: &Store, table: &Table) -> bool {
 fn number_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },

@@ -62,7 +62,7 @@ pub(crate) fn empty_table(home: &Home, schema: &TableSchema) -> Arc<Table> {
 /// The values of arrays of these types, row by row.
 pub(crate) fn rows_of(types: &[ColumnSchema], arrays: &[ArrayRef], rows: usize) -> Vec<Vec<Value>> {
     let spec = IndexSchema { id: 1, parts: vec![], unique: true };
-    let schema = TableSchema { columns: types.to_vec(), indexes: vec![spec] };
+    let schema = TableSchema { layouts: Default::default(), columns: types.to_vec(), indexes: vec![spec] };
     let layout = TreeLayout::new(&schema, 0);
     let numbers: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..rows as i64));
     let arrays: Vec<ArrayRef> = arrays.iter().cloned().chain([numbers]).collect();
@@ -142,7 +142,8 @@ pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
 /// A batch of a table's columns, from the values of rows.
 pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
     // Through a table of its own, which knows how values become arrays.
-    let mut schema = TableSchema { columns: table.schema().columns.clone(), indexes: Vec::new() };
+    let mut schema =
+        TableSchema { layouts: Default::default(), columns: table.schema().columns.clone(), indexes: Vec::new() };
     schema.indexes.push(IndexSchema { id: 1, parts: vec![], unique: true });
     let columns = (0..schema.columns.len()).collect();
     let home = home(16384, 1 << 24);
@@ -186,6 +187,7 @@ pub(crate) fn sysbench_schema() -> TableSchema {
     let column = |ty| ColumnSchema { ty, nullable: false };
     let text = |length| column(SqlType::varchar(length, Collation::DEFAULT));
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::INT), text(120), text(60)],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },
@@ -237,6 +239,7 @@ pub(crate) fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Va
 pub(crate) fn number_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },

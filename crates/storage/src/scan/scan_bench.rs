@@ -36,6 +36,7 @@ pub(crate) fn schema() -> TableSchema {
     types.extend([text(1), text(1), SqlType::Date, SqlType::Date, SqlType::Date, text(25), text(10), text(44)]);
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
+        layouts: Default::default(),
         columns: types.into_iter().enumerate().map(|(i, ty)| ColumnSchema { ty, nullable: i != 0 && i != 3 }).collect(),
         indexes: vec![IndexSchema { id: 1, parts: vec![part(0), part(3)], unique: true }],
     }

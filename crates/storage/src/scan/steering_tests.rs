@@ -223,6 +223,7 @@ fn grouped_table(home: &Home) -> Arc<Table> {
     use arrow_schema::{DataType, Field, Schema};
     let part = |column, descending| KeyPart { column, prefix: None, descending };
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0, false)], unique: true },

@@ -383,8 +383,11 @@ fn row_numbers_can_be_read() {
     let column = ColumnSchema { ty: SqlType::BIGINT, nullable: true };
     let part = KeyPart { column: 0, prefix: None, descending: false };
     let index = |id, parts| IndexSchema { id, parts, unique: false };
-    let schema =
-        TableSchema { columns: vec![column; 2], indexes: vec![index(0, vec![]), index(1, vec![part.clone()])] };
+    let schema = TableSchema {
+        layouts: Default::default(),
+        columns: vec![column; 2],
+        indexes: vec![index(0, vec![]), index(1, vec![part.clone()])],
+    };
     let table = empty_table(&home, &schema);
     for n in [30, 10, 20] {
         table.insert_now(&[Value::Int(n), Value::Int(-n)], &Counters::default()).unwrap();

@@ -6,7 +6,7 @@
 //! for room in the log, and that may have to wait for the cleaner.
 
 use crate::{
-    Counters, FileId,
+    Counters, FileId, StorageError,
     buffer_pool::BufferPool,
     mutex::{Condvar, Mutex},
     tree::Tree,
@@ -100,8 +100,9 @@ impl Work {
                 let Some(tree) = tree else { continue };
                 match tree.encode_rested(*page_no, &self.counters) {
                     Ok(done) => encoded += usize::from(done),
-                    // It was dropped meanwhile.
+                    // It was dropped, or opened anew with another layout of its rows meanwhile.
                     Err(_) if tree.file().is_deleted() => {}
+                    Err(StorageError::SnapshotTooOld) => {}
                     Err(e) => {
                         // Whoever meets their changes notes these leaves again.
                         tracing::warn!("leaves with changes stay as they are: {e}");

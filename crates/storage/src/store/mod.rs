@@ -35,7 +35,7 @@ use crate::{
     small_file,
     table::OpenDirectory,
     transaction::TransactionSystem,
-    tree::{TreeBuilder, TreeLayout, group_bytes_max},
+    tree::{TreeBuilder, TreeLayout, group_bytes_max, rows_fit},
 };
 pub use checkpointer::EndsTransaction;
 
@@ -193,6 +193,11 @@ impl Store {
                 Err(e)
             }
         }
+    }
+
+    /// Returns true if each row of the row layouts of a table fits one leaf once it is one of the newest layout.
+    pub fn rows_fit(&self, schema: &TableSchema) -> bool {
+        rows_fit(schema, self.files.page_size())
     }
 
     /// Opens a table on its files, one per index.

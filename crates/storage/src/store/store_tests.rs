@@ -200,7 +200,11 @@ fn an_empty_table_has_a_leaf_per_index_and_a_failed_one_leaves_nothing() {
         parts: vec![KeyPart { column, prefix: None, descending: false }],
         unique: false,
     };
-    let schema = TableSchema { columns: vec![double(false), double(true)], indexes: vec![index(8, 0), index(9, 1)] };
+    let schema = TableSchema {
+        layouts: Default::default(),
+        columns: vec![double(false), double(true)],
+        indexes: vec![index(8, 0), index(9, 1)],
+    };
     let files = store.create_table(&schema).unwrap();
     assert_eq!(files, [FileId(1), FileId(2)]);
     for (i, id) in files.into_iter().enumerate() {

@@ -52,6 +52,11 @@ impl Store {
         self.transactions().history_length()
     }
 
+    /// Returns true if versions of rows before the newest ones may be needed: some transaction is active or not purged.
+    pub fn keeps_versions(&self) -> bool {
+        self.transactions().oldest_needed().is_some()
+    }
+
     /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of reading
     /// the log, opening tables and changing pages.
     pub fn purge(&self) -> Result<()> {

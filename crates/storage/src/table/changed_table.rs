@@ -32,11 +32,11 @@ impl ChangedTable for Table {
         Ok(undo.kind == UndoKind::Update
             && !undo.leaves_nothing
             && clustered.spills()
-            && clustered.has_long_values(&undo.own_values(clustered)?)?)
+            && clustered.has_long_values(undo.layout, &undo.own_record(clustered)?)?)
     }
 
     fn free_long_version(&self, undo: &UndoRecord) -> Result<()> {
-        self.free_long_values(&undo.own_values(self.tree(0))?)
+        self.free_long_values(undo.layout, &undo.own_record(self.tree(0))?)
     }
 
     fn may_be_changed_now(&self) -> bool {

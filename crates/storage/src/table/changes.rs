@@ -233,7 +233,7 @@ impl Table {
         mut change: impl FnMut(&mut TreeChange<'_>, &Tree) -> Result<()>,
     ) -> Result<()> {
         let rooms = self.room_in_log()?;
-        let _changing = self.changing();
+        let _changing = self.changing()?;
         let _row = row.map(|key| self.guards().rows.lock(key, Rank::Row));
         let locks = trx.own_locks();
         let trx_id = locks.trx_id();
@@ -244,12 +244,14 @@ impl Table {
         });
         let mut changes = changes.collect::<Result<Vec<_>>>()?;
         let Some(before) = changes[0].take_before() else { return Ok(()) };
+        let (clustered, layout) = (&self.trees[0], self.trees[0].layout().number);
         let leaves_garbage = match before.kind {
             UndoKind::Insert | UndoKind::Inserts => false,
             UndoKind::Mark => true,
             // The entries of the version before, and its long values.
             UndoKind::Update => {
-                changes[1..].iter().any(|change| !change.is_empty()) || self.trees[0].has_long_values(&before.record)?
+                changes[1..].iter().any(|change| !change.is_empty())
+                    || clustered.has_long_values(layout, &before.record)?
             }
         };
         let place = self.place_behind(before.version);
@@ -266,6 +268,7 @@ impl Table {
             },
             leaves_nothing: !leaves_garbage,
             place,
+            layout,
         };
         let first = FirstRecord { kind: kind::UNDO, file: self.trees[0].file().id(), payload: undo.to_bytes() };
         let undo = self.commit_changes(changes, Some(&first))?;

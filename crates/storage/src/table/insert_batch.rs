@@ -50,7 +50,7 @@ impl Table {
     fn try_insert_together(&self, trx: &mut Transaction, rows: &[Vec<Value>], counters: &Counters) -> Result<usize> {
         let tree = &self.trees[0];
         let room = tree.room()?;
-        let _changing = self.changing();
+        let _changing = self.changing()?;
         let locks = trx.own_locks();
         let trx_id = locks.trx_id();
         let mut change = tree.begin(trx_id, room, counters).of_transaction(locks);
@@ -72,7 +72,7 @@ impl Table {
         let (clustered, counters) = (&self.trees[0], self.counters());
         for key in undo.keys().into_iter().rev() {
             let room = clustered.room_at_once()?;
-            let _changing = self.changing();
+            let _changing = self.changing()?;
             let _row = self.guards().rows.lock(key, Rank::Row);
             if clustered.current(key, counters)?.is_some_and(|now| now.version.roll_pointer == at) {
                 let mut change = clustered.begin(undo.trx_id, room, counters);

@@ -66,7 +66,7 @@ impl Table {
         }
         let counters = self.counters();
         let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
-        let _changing = self.changing();
+        let _changing = self.changing()?;
         let _row = self.guards().rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
@@ -105,7 +105,7 @@ impl Table {
         }
         self.commit_changes(changes, Some(&self.undone(undo)))?;
         // The change is undone, whatever comes now: who is told an error undoes it once more, and does not find it.
-        if is_purged && let Err(e) = clustered.free_long_values(&record, counters) {
+        if is_purged && let Err(e) = clustered.free_long_values(undo.layout, &record, counters) {
             tracing::warn!("long values of a row that is gone keep their pages: {e}");
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Table {
         }
         let counters = self.counters();
         let rooms = self.room_in_log()?;
-        let _changing = self.changing();
+        let _changing = self.changing()?;
         let _row = self.guards().rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?;
@@ -232,10 +232,11 @@ impl Table {
     }
 
     /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages
-    /// on the way to the free list, so this is a change like others.
-    pub(super) fn free_long_values(&self, record: &[u8]) -> Result<()> {
-        let _changing = self.changing();
-        self.trees[0].free_long_values(record, self.counters())
+    /// on the way to the free list, so this is a change like others; but a former opening of the table may make it,
+    /// too: nobody frees them later.
+    pub(super) fn free_long_values(&self, layout: u32, record: &[u8]) -> Result<()> {
+        let _changing = self.guards().changing_no_row();
+        self.trees[0].free_long_values(layout, record, self.counters())
     }
 
     /// The values of a version that entries are made of; NULL for the others.

@@ -25,6 +25,7 @@ fn open(store: &Arc<Store>, name: &str) -> Arc<Table> {
     let columns = entry["def"]["columns"].as_array().unwrap().iter();
     let indexes = entry["def"]["indexes"].as_array().unwrap().iter();
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: columns.map(|c| ColumnSchema { ty: of(&c["ty"]), nullable: c["nullable"] == true }).collect(),
         indexes: indexes
             .map(|i| IndexSchema {

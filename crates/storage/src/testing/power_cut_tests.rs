@@ -83,6 +83,7 @@ fn schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     let column = |ty| ColumnSchema { ty, nullable: false };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::varchar(100, Collation::DEFAULT))],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },

@@ -19,6 +19,7 @@ fn new_table() -> (Arc<Store>, Arc<Table>) {
     let column = |ty| ColumnSchema { ty, nullable: false };
     let key = KeyPart { column: 0, prefix: None, descending: false };
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::varchar(200, Collation::DEFAULT))],
         indexes: vec![IndexSchema { id: 1, parts: vec![key], unique: true }],
     };

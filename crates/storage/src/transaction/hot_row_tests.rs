@@ -22,7 +22,11 @@ fn numbers(indexes: usize) -> TableSchema {
             .into_iter()
             .take(1 + indexes)
             .collect();
-    TableSchema { columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4], indexes }
+    TableSchema {
+        layouts: Default::default(),
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4],
+        indexes,
+    }
 }
 
 fn open(disk: &Arc<SimulatedDisk>) -> Arc<Store> {

@@ -19,6 +19,7 @@ fn schema() -> TableSchema {
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
     let column = |ty| ColumnSchema { ty, nullable: false };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![
             column(SqlType::INT),
             column(SqlType::INT),

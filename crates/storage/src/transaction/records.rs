@@ -1,7 +1,7 @@
 //! The records of the log that are of transactions, as bytes. Drawn in `docs/format.md`, "Records of transactions".
 
 use super::chain::{ChainLink, ChainPlace};
-use crate::Result;
+use crate::{Result, StorageError};
 use crate::{
     log::{Lsn, Record},
     page::{u16_at, u32_at, u64_at},
@@ -36,6 +36,8 @@ pub(crate) struct UndoRecord {
     pub leaves_nothing: bool,
     /// The place in the chain of the row's versions. An anchor has a whole record.
     pub place: ChainPlace,
+    /// The number of the row layout of record or patch.
+    pub layout: u32,
 }
 
 /// The row before a change, in an undo record.
@@ -69,6 +71,10 @@ const MARKED: u8 = 1;
 const PATCH: u8 = 2;
 const LEAVES_NOTHING: u8 = 4;
 const HAS_PLACE: u8 = 8;
+const HAS_LAYOUT: u8 = 16;
+
+/// Bytes of the number of a row layout, at the end of an undo record.
+const LAYOUT: usize = 4;
 
 impl UndoRecord {
     /// The undo record of rows that have come, at least one of them.
@@ -88,24 +94,36 @@ impl UndoRecord {
             row: UndoRow::Record(record),
             leaves_nothing: true,
             place: ChainPlace::First,
+            layout: 0,
         }
     }
 
-    /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error:
-    /// `Corrupt`.
+    /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Errors:
+    /// `Corrupt`; `SnapshotTooOld` for a change that was made before the newest row layout came, which no transaction
+    /// undoes any more.
     pub fn record_before(&self, clustered: &Tree, after: &[u8]) -> Result<Vec<u8>> {
         match &self.row {
+            _ if self.layout != clustered.layout().number => Err(StorageError::SnapshotTooOld),
             UndoRow::Record(record) => Ok(record.clone()),
             UndoRow::Patch { patch, .. } => clustered.patched(patch, after),
         }
     }
 
-    /// What the undo record alone says of the row before: the values that entries are made of, and its long values, of
-    /// which each version has its own. Others may be NULL. Error: `Corrupt`.
-    pub fn own_values(&self, clustered: &Tree) -> Result<Cow<'_, [u8]>> {
+    /// What the undo record alone says of the row before, in its own row layout: the values that entries are made of,
+    /// and its long values, of which each version has its own. Others may be NULL. Error: `Corrupt`.
+    pub fn own_record(&self, clustered: &Tree) -> Result<Cow<'_, [u8]>> {
         match &self.row {
             UndoRow::Record(record) => Ok(Cow::Borrowed(record)),
-            UndoRow::Patch { patch, .. } => clustered.record_of_patch(patch).map(Cow::Owned),
+            UndoRow::Patch { patch, .. } => clustered.record_of_patch(self.layout, patch).map(Cow::Owned),
+        }
+    }
+
+    /// The same in the newest row layout: without the values of columns that were dropped since. Error: `Corrupt`.
+    pub fn own_values(&self, clustered: &Tree) -> Result<Cow<'_, [u8]>> {
+        let record = self.own_record(clustered)?;
+        match self.layout == clustered.layout().number {
+            true => Ok(record),
+            false => clustered.newest_record(self.layout, record.into_owned()).map(Cow::Owned),
         }
     }
 
@@ -142,12 +160,16 @@ impl UndoRecord {
         let marked = if self.marked { MARKED } else { 0 };
         let leaves_nothing = if self.leaves_nothing { LEAVES_NOTHING } else { 0 };
         let has_place = if self.place == ChainPlace::First { 0 } else { HAS_PLACE };
-        bytes.extend_from_slice(&[self.kind as u8, marked | patch | leaves_nothing | has_place]);
+        let has_layout = if self.layout == 0 { 0 } else { HAS_LAYOUT };
+        bytes.extend_from_slice(&[self.kind as u8, marked | patch | leaves_nothing | has_place | has_layout]);
         bytes.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&row_bytes.to_le_bytes());
         self.place.append_to(&mut bytes);
         bytes.extend_from_slice(&self.key);
         bytes.extend_from_slice(row);
+        if self.layout > 0 {
+            bytes.extend_from_slice(&self.layout.to_le_bytes());
+        }
         bytes
     }
 
@@ -163,6 +185,10 @@ impl UndoRecord {
         };
         let (place, rest) = place_of(fixed, rest)?;
         let (key, row) = rest.split_at_checked(u16_at(fixed, 34).into())?;
+        let (row, layout) = match fixed[33] & HAS_LAYOUT {
+            0 => (row, 0),
+            _ => row.split_last_chunk::<LAYOUT>().map(|(row, layout)| (row, u32::from_le_bytes(*layout)))?,
+        };
         let row = match fixed[33] & PATCH {
             0 => UndoRow::Record(row.to_vec()),
             _ => UndoRow::Patch { patch: row.to_vec(), row_bytes: u32_at(fixed, 36) },
@@ -177,6 +203,7 @@ impl UndoRecord {
             row,
             leaves_nothing: fixed[33] & LEAVES_NOTHING != 0,
             place,
+            layout,
         })
     }
 }
@@ -244,6 +271,7 @@ mod tests {
             row: UndoRow::Record(vec![9; 40]),
             leaves_nothing: false,
             place: ChainPlace::Anchor { number: 300, skips: vec![Skip { at: 640, trx_id: 4 }; 3] },
+            layout: 0,
         };
         let bytes = record.to_bytes();
         let patched = UndoRecord {
@@ -252,7 +280,9 @@ mod tests {
             place: ChainPlace::Between { behind: 3, anchor: 640 },
             ..record.clone()
         };
-        assert_eq!(UndoRecord::from_bytes(&patched.to_bytes()), Some(patched));
+        assert_eq!(UndoRecord::from_bytes(&patched.to_bytes()), Some(patched.clone()));
+        let later = UndoRecord { layout: 70_000, ..patched };
+        assert_eq!(UndoRecord::from_bytes(&later.to_bytes()), Some(later));
         assert_eq!(UndoRecord::from_bytes(&bytes), Some(record));
         let keys = [vec![1], vec![], vec![2; 300]];
         let record = UndoRecord::of_inserts(7, 4096, &keys);

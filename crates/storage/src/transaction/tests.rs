@@ -20,6 +20,7 @@ pub(super) fn schema() -> TableSchema {
     let index =
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::varchar(40, Collation::DEFAULT)), column(bytes)],
         indexes: vec![index(1, &[0], true), index(2, &[1], false)],
     }

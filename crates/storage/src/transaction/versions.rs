@@ -37,12 +37,13 @@ impl UndoSource for UndoRecords {
             None => self.log.read(roll_pointer, parse)?,
         };
         // The record of a version that is needed is kept: another one in its place is that of a later time.
-        let UndoRecord { kind, version, marked, row, place, .. } = record.ok_or(StorageError::SnapshotTooOld)?;
+        let UndoRecord { kind, version, marked, row, place, layout, .. } =
+            record.ok_or(StorageError::SnapshotTooOld)?;
         let row = match row {
             _ if kind.is_insert() => BeforeRow::None,
             UndoRow::Record(record) => BeforeRow::Record(record),
             UndoRow::Patch { patch, .. } => BeforeRow::Patch(patch),
         };
-        Ok(Some(Before { version, marked, row, skips: place.into_skips() }))
+        Ok(Some(Before { version, marked, row, skips: place.into_skips(), layout }))
     }
 }

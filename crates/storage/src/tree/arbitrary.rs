@@ -107,7 +107,7 @@ pub fn any_schema() -> impl Strategy<Value = TableSchema> {
         (any::<prop::sample::Index>(), any::<bool>(), prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)]);
     let index = (vec(part, 1..4), any::<bool>());
     (vec(column, 1..6), any::<bool>(), vec(index, 1..4)).prop_map(|(mut columns, keyed, indexes)| {
-        let mut schema = TableSchema { columns: columns.clone(), indexes: Vec::new() };
+        let mut schema = TableSchema { layouts: Default::default(), columns: columns.clone(), indexes: Vec::new() };
         for (i, (parts, unique)) in indexes.into_iter().enumerate() {
             let mut spec = IndexSchema { id: i as u32 + 1, parts: Vec::new(), unique: unique || i == 0 };
             for (column, descending, prefix) in parts {

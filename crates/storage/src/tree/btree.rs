@@ -10,6 +10,7 @@ use super::{
     build::fit,
     page::{
         block::{OverflowPointer, RowBlock},
+        former_layout::LATER_LAYOUT,
         inner::Inner,
         layout::TreeLayout,
         leaf::{
@@ -32,7 +33,6 @@ use crate::{
     latch_order::{InTree, Rank},
     locks::LockTable,
     log::Log,
-    mutex::Mutex,
     page::{PageHeader, PageType},
     planted::Planted,
     stripes::Stripes,
@@ -54,8 +54,6 @@ pub struct Tree {
     pub(super) fit: Fit,
     /// Locks of declared parts of a unique tree, held by who adds an entry from the look for duplicates on.
     pub(super) unique: Stripes,
-    /// Numbers of pages that nothing leads to and that are not on the free list yet.
-    pub(super) unlinked: Mutex<Vec<u32>>,
     /// The oldest transaction whose changes some view may not see, or that may be rolled back.
     horizon: RwLock<Arc<AtomicU64>>,
     /// Where versions of rows are found that are not in the pages; known once the tree belongs to a table.
@@ -87,7 +85,8 @@ impl Tree {
         }
         file.set_tree(layout.index);
         let fit = fit(&layout, file.page_size());
-        let spills = overflow::may_spill(&layout, file.page_size());
+        let may_spill = |layout: &TreeLayout| overflow::may_spill(layout, file.page_size());
+        let spills = may_spill(&layout) || layout.former.iter().any(|former| may_spill(&former.layout));
         Ok(Tree {
             pool,
             log,
@@ -100,7 +99,6 @@ impl Tree {
             locks: OnceLock::new(),
             horizon: RwLock::new(Arc::new(AtomicU64::new(u64::MAX))),
             unique: Stripes::default(),
-            unlinked: Mutex::default(),
             last_version: LastVersion::default(),
             probe: Probe::default(),
             planted: Planted::default(),
@@ -156,8 +154,15 @@ impl Tree {
         Ok(())
     }
 
+    /// The error of a page that is not what it should be. One with rows of a layout that came after this opening of the
+    /// table is not damaged: its reader is too old.
     pub(crate) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
-        StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
+        match e {
+            LATER_LAYOUT => StorageError::SnapshotTooOld,
+            BadPage(reason) => {
+                StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: reason.to_string() }
+            }
+        }
     }
 
     /// Latches a page for reading. Only who holds no page, or pages above it or to its left, waits for it; others have

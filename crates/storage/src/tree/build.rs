@@ -167,7 +167,7 @@ impl TreeBuilder {
         let values = self.place_long_values(rows.clone(), first_long)?;
         let overflow_pages: usize = values.iter().map(|v| overflow::pages(v.len(), self.page.len())).sum();
         let fences = Fences { low: &self.low_fence, high: high_fence.as_deref() };
-        write_leaf(&self.block, extents, &self.fit.widths, fences, &mut self.page);
+        write_leaf(&self.block, extents, &self.fit, fences, &mut self.page);
         let right = if high_fence.is_none() { NO_PAGE } else { first_long + overflow_pages as u32 };
         PageHeaderMut(&mut self.page).set_next(right);
         match is_root {
@@ -282,5 +282,6 @@ pub fn fit(layout: &TreeLayout, page_size: usize) -> Fit {
         Physical::Int { width, .. } => width,
         _ => 0,
     });
-    Fit { bytes: leaf::room(page_size), max_rows: leaf::max_rows(page_size), widths: widths.collect() }
+    let (bytes, max_rows) = (leaf::room(page_size), leaf::max_rows(page_size));
+    Fit { bytes, max_rows, widths: widths.collect(), row_layout: layout.number }
 }

@@ -31,6 +31,7 @@ pub use change::group::Room;
 pub(crate) use change::group::{FirstRecord, group_bytes_max};
 pub(crate) use change::modify::UndoKind;
 pub use change::modify::{Rest, TreeChange};
+pub(crate) use page::former_layout::rows_fit;
 pub use page::layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub(crate) use page::leaf::BadPage;
 pub use read::by_key::{Pages, RowOnPage, VisitEnd};

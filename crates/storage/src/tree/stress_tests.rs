@@ -85,6 +85,7 @@ fn schema() -> TableSchema {
     let column = |ty| ColumnSchema { ty, nullable: false };
     let part = KeyPart { column: 0, prefix: None, descending: false };
     TableSchema {
+        layouts: Default::default(),
         columns: vec![column(SqlType::varchar(300, Collation::Utf8mb4Bin)), column(SqlType::BIGINT)],
         indexes: vec![IndexSchema { id: 5, parts: vec![part], unique: true }],
     }

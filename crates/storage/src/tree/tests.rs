@@ -62,7 +62,7 @@ fn arrays_of(layout: &TreeLayout, rows: &[Vec<Value>]) -> Vec<ArrayRef> {
     while start < block.rows() {
         let extents = fit.take(&block, start, 100, 0);
         let mut page = vec![0; 65536];
-        super::page::leaf::write_leaf(&block, &extents, &fit.widths, super::page::leaf::Fences::NONE, &mut page);
+        super::page::leaf::write_leaf(&block, &extents, &fit, super::page::leaf::Fences::NONE, &mut page);
         let leaf = super::page::leaf::Leaf::of(&page, layout).unwrap();
         for (i, sink) in sinks.iter_mut().enumerate() {
             let column = leaf.column(i, layout.columns[i].physical).unwrap();
@@ -316,6 +316,7 @@ pub(super) fn number_schema(parts: &[usize]) -> TableSchema {
     let part = |column: &usize| KeyPart { column: *column, prefix: None, descending: false };
     let text = SqlType::varchar(60, Collation::DEFAULT);
     TableSchema {
+        layouts: Default::default(),
         columns: [SqlType::INT, text, SqlType::INT].map(|ty| crate::ColumnSchema { ty, nullable: false }).to_vec(),
         indexes: vec![crate::IndexSchema { id: 5, parts: parts.iter().map(part).collect(), unique: true }],
     }

@@ -12,7 +12,7 @@ mod histogram;
 mod sample;
 
 pub use histogram::{Bucket, Histogram};
-pub use sample::{Bits, RowSample, SampleColumn};
+pub use sample::{Bits, RowSample, SampleColumn, SampledColumn};
 
 use crate::SqlType;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct Distribution {
     pub types: Vec<SqlType>,
     /// Histograms that a statement has made of all rows, by the column's position.
     pub histograms: BTreeMap<usize, Arc<Histogram>>,
+    /// The ids of the columns, where they are not their positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub column_ids: Vec<u32>,
     /// What the sample says of each column, found out when it is asked for.
     #[serde(skip)]
     of_sample: Vec<OfSample>,
@@ -51,7 +54,8 @@ impl PartialEq for Distribution {
 
 impl Distribution {
     pub fn new(sample: RowSample, types: Vec<SqlType>, histograms: BTreeMap<usize, Arc<Histogram>>) -> Distribution {
-        Distribution { sample: Arc::new(sample), types, histograms, of_sample: Vec::new() }.prepared()
+        let (sample, column_ids, of_sample) = (Arc::new(sample), Vec::new(), Vec::new());
+        Distribution { sample, types, histograms, column_ids, of_sample }.prepared()
     }
 
     /// Takes over histograms that a statement has made of columns before. `sources`: for each column the position of
@@ -93,6 +97,18 @@ impl Distribution {
     /// Rank correlation of a column with the order of the primary key, -1 to 1; `None`: not known.
     pub fn correlation(&self, column: usize) -> Option<f64> {
         *self.of_sample.get(column)?.correlation.get_or_init(|| self.sample.correlation(column))
+    }
+
+    /// The same for a table whose columns are others since: each was one of these, or all rows have one value in it.
+    /// `types`: their types by now.
+    pub fn with_columns(&self, columns: &[SampledColumn<'_>], types: Vec<SqlType>) -> Distribution {
+        let histogram = |(at, column): (usize, &SampledColumn<'_>)| {
+            let SampledColumn::Known(known) = column else { return None };
+            let is_same = self.types.get(*known) == types.get(at);
+            self.histograms.get(known).filter(|_| is_same).map(|histogram| (at, Arc::clone(histogram)))
+        };
+        let histograms = columns.iter().enumerate().filter_map(histogram).collect();
+        Distribution::new(self.sample.with_columns(columns), types, histograms)
     }
 
     /// Returns true if all parts fit each other and a table of so many columns.

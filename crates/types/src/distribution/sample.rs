@@ -98,6 +98,15 @@ impl SampleColumn {
     }
 }
 
+/// The values of a column in rows that were sampled when the table had other columns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SampledColumn<'v> {
+    /// Those of the column at this position.
+    Known(usize),
+    /// All rows have this value.
+    Constant(&'v Value),
+}
+
 /// Some rows of a table.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowSample {
@@ -120,6 +129,23 @@ struct Answers {
 impl Clone for Answers {
     fn clone(&self) -> Answers {
         Answers::default()
+    }
+}
+
+impl RowSample {
+    /// The same rows with other columns.
+    pub fn with_columns(&self, columns: &[SampledColumn<'_>]) -> RowSample {
+        let column = |column: &SampledColumn<'_>| match column {
+            SampledColumn::Known(at) => self.columns.get(*at).cloned().unwrap_or_default(),
+            SampledColumn::Constant(Value::Null) => {
+                SampleColumn { values: Vec::new(), codes: vec![SampleColumn::NULL; self.rows] }
+            }
+            SampledColumn::Constant(value) => {
+                SampleColumn { values: vec![Value::clone(value)], codes: vec![0; self.rows] }
+            }
+        };
+        let columns = columns.iter().map(column).collect();
+        RowSample { rows: self.rows, of_rows: self.of_rows, columns, answers: Answers::default() }
     }
 }
 

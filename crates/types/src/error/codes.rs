@@ -242,6 +242,7 @@ codes! {
     UnknownAlterLock = 1801, "HY000";
     AlterNotSupported = 1845, "0A000";
     AlterNotSupportedReason = 1846, "0A000";
+    MaxRowVersions = 4092, "HY000";
     GeneratedFunctionNotAllowed = 3102, "HY000";
     GeneratedValueGiven = 3105, "HY000";
     UnsupportedOnGenerated = 3106, "HY000";

@@ -28,8 +28,8 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<V
 /// Columns that InnoDB adds to those of a table: the row's number, its transaction and its roll pointer.
 const HIDDEN_COLUMNS: u64 = 3;
 
-/// INNODB_TABLES: the stored tables. All rows of one have one version, since columns come and go with a copy. Error
-/// 1227 without the PROCESS privilege.
+/// INNODB_TABLES: the stored tables, with how many layouts their rows may have besides the newest one. Error 1227
+/// without the PROCESS privilege.
 pub(super) fn innodb_tables(definitions: &Snapshot, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     /// InnoDB's flags of a table with a file of its own in the format Dynamic.
     const FLAG: i64 = 33;
@@ -47,7 +47,7 @@ pub(super) fn innodb_tables(definitions: &Snapshot, context: &StatementContext) 
             uint(0),
             text("Single"),
             Value::Int(0),
-            Value::Int(0),
+            Value::Int(entry.layouts.former.len() as i64),
         ]
     };
     Ok(definitions.tables().map(row).collect())

@@ -7,18 +7,29 @@ use crate::{
     small_file::ReplaceError,
     testing::{random::Random, table_model::draw},
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const NAME: &str = "catalog.mus";
 const KIND: FileKind = FileKind { magic: *b"MUSTTEST", version: 1 };
 
-/// Files of tables, by the seeds of their schemas.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Bytes of the file at most: schemas have the values of columns that were added.
+const BYTES_MAX: u64 = 10 << 20;
+
+/// Tables, by the seeds of their first schemas.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Catalog {
-    pub tables: BTreeMap<u64, Vec<FileId>>,
+    pub tables: BTreeMap<u64, StoredTable>,
 }
 
-/// The schema of a table, with or without a primary key.
+/// A table as the catalog has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredTable {
+    pub files: Vec<FileId>,
+    pub schema: TableSchema,
+}
+
+/// The first schema of a table, with or without a primary key.
 pub(super) fn schema_of(table: u64) -> TableSchema {
     let mut schema = draw::schema(&mut Random(table));
     if table.is_multiple_of(3) {
@@ -30,29 +41,25 @@ pub(super) fn schema_of(table: u64) -> TableSchema {
 
 impl Catalog {
     pub fn read(store: &Store) -> Result<Catalog, String> {
-        let Some(bytes) = store.read_small_file(NAME, 10_000).map_err(|e| e.to_string())? else {
+        let Some(bytes) = store.read_small_file(NAME, BYTES_MAX).map_err(|e| e.to_string())? else {
             return Ok(Catalog::default());
         };
         let mut tables = BTreeMap::new();
         for (key, value) in Definitions::from_bytes(&bytes, KIND)?.values {
             let table = u64::from_be_bytes(key.try_into().map_err(|key| format!("{key:?} is no table"))?);
-            let (numbers, rest) = value.as_chunks();
-            if !rest.is_empty() {
-                return Err(format!("table {table}: {} bytes", value.len()));
-            }
-            tables.insert(table, numbers.iter().map(|number| FileId(u32::from_le_bytes(*number))).collect());
+            let stored = serde_json::from_slice(&value).map_err(|e| format!("table {table}: {e}"))?;
+            tables.insert(table, stored);
         }
         Ok(Catalog { tables })
     }
 
     /// Makes the catalog of the directory this one. The files in `removed` are not needed any more.
     pub fn write(&self, store: &Store, removed: &[FileId]) -> Result<()> {
-        let value = |files: &[FileId]| files.iter().flat_map(|file| file.0.to_le_bytes()).collect::<Vec<u8>>();
         let mut changes = DefinitionChanges::default();
-        for (table, files) in &self.tables {
-            changes.set(table.to_be_bytes().to_vec(), value(files));
+        for (table, stored) in &self.tables {
+            changes.set(table.to_be_bytes().to_vec(), serde_json::to_vec(stored).expect("a schema becomes JSON"));
         }
-        let before = store.read_small_file(NAME, 10_000)?.map(|bytes| Definitions::from_bytes(&bytes, KIND));
+        let before = store.read_small_file(NAME, BYTES_MAX)?.map(|bytes| Definitions::from_bytes(&bytes, KIND));
         let written = match before.transpose().expect("a catalog that opens") {
             None => {
                 let mut definitions = Definitions { kind: KIND, values: BTreeMap::new() };
@@ -75,6 +82,6 @@ impl Catalog {
     }
 
     pub fn files(&self) -> Vec<FileId> {
-        self.tables.values().flatten().copied().collect()
+        self.tables.values().flat_map(|table| &table.files).copied().collect()
     }
 }

@@ -2,7 +2,7 @@
 //! says of it.
 
 use super::{
-    catalog::{Catalog, schema_of},
+    catalog::{Catalog, StoredTable},
     known::rows_of,
     life::{DIRECTORY, Lives, PAGE_SIZE},
 };
@@ -52,9 +52,8 @@ fn rows_in(disk: &Arc<SimulatedDisk>) -> Result<String, String> {
     let store =
         Store::open_on(Path::new(DIRECTORY), options, Arc::new(disk.only_synced())).map_err(|e| e.to_string())?;
     let mut told = String::new();
-    for (id, files) in Catalog::read(&store)?.tables {
-        let table =
-            store.open_table(schema_of(id), files.clone(), TableStatistics::default()).map_err(|e| e.to_string())?;
+    for (id, StoredTable { files, schema }) in Catalog::read(&store)?.tables {
+        let table = store.open_table(schema, files.clone(), TableStatistics::default()).map_err(|e| e.to_string())?;
         let rows = rows_of(&table, &store.read_view())?;
         let _ = writeln!(told, "table {id} in {files:?} has {} rows: {rows:?}", rows.len());
     }

@@ -1,7 +1,7 @@
 //! Lives of a directory: each begins with what the last power cut has left.
 
 use super::{
-    catalog::{Catalog, schema_of},
+    catalog::{Catalog, StoredTable},
     change::Broken,
     known::Known,
     open_transaction::OpenTransaction,
@@ -141,8 +141,8 @@ impl Lives {
         self.adopt(read.map_err(Broken::Wrong)?)?;
         store.remove_unknown_files(&self.catalog.files())?;
         let mut tables = BTreeMap::new();
-        for (id, files) in &self.catalog.tables {
-            tables.insert(*id, store.open_table(schema_of(*id), files.clone(), TableStatistics::default())?);
+        for (id, StoredTable { files, schema }) in &self.catalog.tables {
+            tables.insert(*id, store.open_table(schema.clone(), files.clone(), TableStatistics::default())?);
         }
         // All tables that there are have been opened: what else the log names was dropped.
         store.set_table_source(Arc::new(|_| Ok(None)));
@@ -287,9 +287,10 @@ impl Lives {
     /// Another table, one less, or other files. As in the engine, no transaction that has changed rows is open then.
     fn define(&mut self, open: &mut Open) -> Result<(), Broken> {
         self.end_all(open)?;
-        match self.draw.below(4) {
-            0 if open.tables.len() < TABLES_MAX => self.create(open),
-            1 => self.drop_table(open),
+        match self.draw.below(8) {
+            0 | 1 if open.tables.len() < TABLES_MAX => self.create(open),
+            2 => self.drop_table(open),
+            3..6 => self.alter(open),
             _ => self.load(open),
         }
     }
@@ -312,7 +313,7 @@ impl Lives {
     }
 
     /// Changes a row in a transaction of its own.
-    fn change_once(&mut self, open: &mut Open) -> Result<(), Broken> {
+    pub(super) fn change_once(&mut self, open: &mut Open) -> Result<(), Broken> {
         let (id, table) = self.any_table(open);
         let mut transaction = OpenTransaction::begin(&open.store);
         let event = transaction.change((id, &table), &mut self.known, &mut self.draw)?;

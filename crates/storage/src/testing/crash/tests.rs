@@ -10,7 +10,7 @@ use std::{
 const LIVES: usize = 8;
 
 /// Events that every set of seeds must meet.
-const MUST_MEET: [&str; 28] = [
+const MUST_MEET: [&str; 33] = [
     "power cuts",
     "cuts within recovery",
     "segments used again",
@@ -33,6 +33,11 @@ const MUST_MEET: [&str; 28] = [
     "loads",
     "tables made",
     "tables dropped",
+    "columns added",
+    "columns dropped",
+    "columns moved",
+    "rows of a former layout read",
+    "views older than a layout",
     "Split",
     "Post",
     "Merge",

@@ -52,6 +52,7 @@ fn bench() -> Bench {
         IndexSchema { id, parts, unique }
     };
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: vec![column(false), column(true), column(false)],
         indexes: vec![index(1, 0, true), index(2, 1, true), index(3, 2, false)],
     };

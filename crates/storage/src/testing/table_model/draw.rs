@@ -44,7 +44,14 @@ pub(crate) fn schema(draw: &mut Random) -> TableSchema {
     for id in 2..3 + draw.below(4) as u32 {
         indexes.push(IndexSchema { id, parts: key_parts(draw, &columns, false), unique: draw.one_in(3) });
     }
-    TableSchema { columns, indexes }
+    TableSchema { layouts: Default::default(), columns, indexes }
+}
+
+/// Draws a column that is added later.
+pub(crate) fn added_column(draw: &mut Random) -> ColumnSchema {
+    let types = [text(50, *draw.pick(&COLLATIONS)), SqlType::Bytes { kind: BytesKind::Blob, length: FILLER }];
+    let ty = if draw.one_in(3) { *draw.pick(&types) } else { *draw.pick(&KEY_TYPES) };
+    ColumnSchema { ty, nullable: draw.one_in(2) }
 }
 
 /// One to three parts of different columns. A primary key's are whole values, and never of the last column.

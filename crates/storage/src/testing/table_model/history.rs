@@ -31,15 +31,15 @@ struct Grave {
 }
 
 pub(crate) struct History {
-    draw: Random,
+    pub(super) draw: Random,
     disk: Arc<SimulatedDisk>,
     /// `None` while it is closed.
-    table: Option<Arc<Table>>,
-    files: Vec<FileId>,
-    model: Model,
+    pub(super) table: Option<Arc<Table>>,
+    pub(super) files: Vec<FileId>,
+    pub(super) model: Model,
     graves: Vec<Grave>,
     /// Rows that were marked, to be put in again.
-    marked_rows: Vec<Row>,
+    pub(super) marked_rows: Vec<Row>,
     pub met: Met,
 }
 
@@ -95,6 +95,9 @@ impl History {
                     _ => self.mark_or_purge(),
                 };
                 changed.map_err(|e| format!("time {time}, change {step}: {e}"))?;
+                if self.draw.one_in(60) {
+                    self.change_layout().map_err(|e| format!("time {time}, a layout after {step}: {e}"))?;
+                }
                 if self.draw.one_in(40) {
                     let store = self.table().store();
                     let pool = store.buffer_pool();
@@ -102,6 +105,7 @@ impl History {
                 }
             }
             self.compare().map_err(|e| format!("after time {time}: {e}"))?;
+            self.change_layout().map_err(|e| format!("another layout after time {time}: {e}"))?;
             if self.draw.one_in(2) {
                 self.reopen()?;
                 self.compare().map_err(|e| format!("opened again after time {time}: {e}"))?;
@@ -124,7 +128,7 @@ impl History {
         Ok(())
     }
 
-    fn count_events(&mut self) {
+    pub(super) fn count_events(&mut self) {
         let table = Arc::clone(self.table());
         for tree in table.trees() {
             for (event, hits) in tree.events() {

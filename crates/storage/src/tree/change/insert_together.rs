@@ -30,7 +30,8 @@ impl TreeChange<'_> {
         let mut rows = rows.map(|values| self.tree.coming(&values));
         let Some(first) = rows.next().transpose()?.flatten() else { return Ok(Vec::new()) };
         let place = self.find(&first.0)?;
-        if place.found.exact {
+        let is_former = self.tree.leaf(self.group.page(place.leaf))?.former().is_some();
+        if place.found.exact || is_former {
             return Ok(Vec::new());
         }
         let mut fitting = self.fitting(place, first, rows, bytes)?;

@@ -22,28 +22,28 @@ impl Tree {
     pub(crate) fn free_unlinked(&self, counters: &Counters) {
         loop {
             // Not locked while the page is latched and read.
-            let Some(page_no) = self.unlinked.lock().pop() else { return };
+            let Some(page_no) = self.file.unlinked().lock().pop() else { return };
             if let Err(e) = self.free_page(page_no, counters) {
                 tracing::warn!("page {page_no} is not free yet: {e}");
-                self.unlinked.lock().push(page_no);
+                self.file.unlinked().lock().push(page_no);
                 return;
             }
         }
     }
 
-    /// The pages of the long values in a record of a row are free from now on, for nobody needs that version of the row
-    /// any more.
-    pub(crate) fn free_long_values(&self, record: &[u8], counters: &Counters) -> Result<()> {
+    /// The pages of the long values in a record of a row, of some row layout, are free from now on, for nobody needs
+    /// that version of the row any more.
+    pub(crate) fn free_long_values(&self, layout: u32, record: &[u8], counters: &Counters) -> Result<()> {
         if !self.spills {
             return Ok(());
         }
-        let block = self.block_of_record(record)?;
+        let block = self.block_of_record(layout, record)?;
         let mut pages = Vec::new();
         for pointer in block.columns.iter().filter(|c| c.is_overflow(0)) {
             let Some(pointer) = OverflowPointer::from_bytes(pointer.bytes(0)) else { continue };
             self.pages_of_value(pointer, &mut pages, counters)?;
         }
-        self.unlinked.lock().append(&mut pages);
+        self.file.unlinked().lock().append(&mut pages);
         self.free_unlinked(counters);
         Ok(())
     }
@@ -53,13 +53,18 @@ impl Tree {
         self.spills
     }
 
-    /// Returns true if a record of a row has long values.
-    pub(crate) fn has_long_values(&self, record: &[u8]) -> Result<bool> {
-        Ok(self.spills && self.block_of_record(record)?.columns.iter().any(|c| c.is_overflow(0)))
+    /// Returns true if a record of a row, of some row layout, has long values.
+    pub(crate) fn has_long_values(&self, layout: u32, record: &[u8]) -> Result<bool> {
+        Ok(self.spills && self.block_of_record(layout, record)?.columns.iter().any(|c| c.is_overflow(0)))
     }
 
     /// Adds the pages of a long value.
-    fn pages_of_value(&self, pointer: OverflowPointer, pages: &mut Vec<u32>, counters: &Counters) -> Result<()> {
+    pub(in crate::tree) fn pages_of_value(
+        &self,
+        pointer: OverflowPointer,
+        pages: &mut Vec<u32>,
+        counters: &Counters,
+    ) -> Result<()> {
         let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
         while rest > 0 {
             let page = self.fetch(page_no, counters)?;
@@ -142,6 +147,6 @@ impl TreeChange<'_> {
 impl Drop for TreeChange<'_> {
     fn drop(&mut self) {
         // The pages of long values of a change that was not made.
-        self.tree.unlinked.lock().append(&mut self.written);
+        self.tree.file.unlinked().lock().append(&mut self.written);
     }
 }

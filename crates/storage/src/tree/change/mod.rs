@@ -11,6 +11,7 @@
 //!   long_values.rs      long values of rows that change
 //!   group.rs            changes of several pages, made whole or not at all
 //!   split.rs            leaves that become too full: encoded anew or split
+//!   renew.rs            leaves of former row layouts: encoded anew in the newest one
 //!   rested.rs           leaves that nobody changes any more: encoded anew
 //!   post.rs             parents that learn of new pages
 //!   merge.rs            pages that become too empty
@@ -25,6 +26,7 @@ pub(super) mod merge;
 pub(super) mod modify;
 pub(super) mod new_row;
 pub(super) mod post;
+pub(super) mod renew;
 pub(super) mod rested;
 #[cfg(test)]
 pub(super) mod rested_tests;

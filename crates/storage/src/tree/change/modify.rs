@@ -452,7 +452,7 @@ impl<'a> TreeChange<'a> {
 
     fn into_rest(mut self) -> Rest<'a> {
         self.written.clear();
-        self.tree.unlinked.lock().append(&mut self.unlinked);
+        self.tree.file.unlinked().lock().append(&mut self.unlinked);
         Rest {
             tree: self.tree,
             counters: self.counters,

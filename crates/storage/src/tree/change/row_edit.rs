@@ -135,6 +135,13 @@ impl<'a> TreeChange<'a> {
             let roll_pointer = if self.keeps_versions() { PENDING } else { 0 };
             let new = Version { trx_id: self.trx_id, roll_pointer };
             let leaf = tree.leaf(&page)?;
+            if leaf.former().is_some() {
+                drop(page);
+                let page = self.take_group().into_page(place.leaf);
+                self.release();
+                tree.renew(page, key, self.counters)?;
+                return Ok(false);
+            }
             let (change, is_put) = match edit {
                 Edit::Put(record) => (leaf.put(place.found, record, new), true),
                 Edit::Restore { record, version, marked } => {

@@ -10,6 +10,7 @@ use crate::tree::{
     page::{
         block::RowBlock,
         inner::{self, Child, InnerNode},
+        layout::TreeLayout,
         leaf::{
             Leaf, LeafPosition, RowExtents,
             changes::{SlotChange, apply, free_bytes},
@@ -77,9 +78,10 @@ impl Tree {
                 return Ok(());
             }
         }
-        self.split_leaf(page, found, key, room, counters)
+        self.split_leaf(page, &self.layout, found, key, room, counters)
     }
 
+    /// Puts an image in the place of a page.
     pub(in crate::tree) fn put_image(&self, page: PageGuardMut, image: Vec<u8>, room: Room, counters: &Counters) {
         let mut group = Group::new(self, counters);
         let page = group.add(page);
@@ -88,12 +90,12 @@ impl Tree {
     }
 
     /// A leaf's only row as a record, beside which another version of the row finds room.
-    fn row_as_record(&self, leaf: &Leaf<'_>) -> Result<Vec<u8>> {
+    pub(in crate::tree) fn row_as_record(&self, leaf: &Leaf<'_>) -> Result<Vec<u8>> {
         let header = PageHeader(leaf.page());
         let image = || {
             let (none, mut image) = (RowBlock::new(&self.layout), vec![0; leaf.page().len()]);
             let slot = leaf.slot_at(0)?;
-            write_leaf(&none, &RowExtents::of(&none, 0..0), &self.fit.widths, leaf.fences()?, &mut image);
+            write_leaf(&none, &RowExtents::of(&none, 0..0), &self.fit, leaf.fences()?, &mut image);
             PageHeaderMut(&mut image).set_next(leaf.right());
             let (marked, version) = slot.map_or((false, Version::default()), |slot| (slot.marked, slot.version));
             let slot = Slot { record: 0, place: 0, shift: 0, kind: SlotKind::Inserted, marked, version };
@@ -104,10 +106,11 @@ impl Tree {
     }
 
     /// Moves the upper half of a leaf's rows to a new page, with room for a row with this key, and posts that. Half of
-    /// what the root has moves to either of two new pages.
-    fn split_leaf(
+    /// what the root has moves to either of two new pages. `layout`: the row layout of the leaf.
+    pub(in crate::tree) fn split_leaf(
         &self,
         page: PageGuardMut,
+        layout: &TreeLayout,
         found: LeafPosition,
         key: &[u8],
         room: Room,
@@ -129,7 +132,7 @@ impl Tree {
             let mut halves = None;
             for cut in cuts.into_iter().filter(|cut| !found.exact || *cut == Cut::Middle) {
                 if halves.is_none() {
-                    let cut = split(page, &self.layout, self.horizon(), cut, right_no);
+                    let cut = split(page, layout, self.horizon(), cut, right_no);
                     halves = cut.map_err(|e| self.corrupt(group.page_no(old), e))?;
                 }
             }

@@ -1,6 +1,6 @@
 //! The columns that a tree's leaves hold and the parts of its key, derived from the table's schema.
 
-use super::{block::cut_value, leaf::record::RecordLayout};
+use super::{block::cut_value, former_layout::FormerLayout, leaf::record::RecordLayout};
 use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, enum_bytes, int_bytes},
@@ -87,6 +87,10 @@ pub struct TreeLayout {
     pub record: RecordLayout,
     /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
     pub in_entries: Vec<bool>,
+    /// The number of the row layout of a clustered tree; 0 in other trees.
+    pub number: u32,
+    /// Layouts that rows of a clustered tree may have that were written before.
+    pub former: Vec<FormerLayout>,
 }
 
 impl TreeLayout {
@@ -106,6 +110,8 @@ impl TreeLayout {
             clustered_key: KeyCodec { parts: Vec::new() },
             record: RecordLayout::default(),
             in_entries: Vec::new(),
+            number: if index == 0 { schema.layouts.number } else { 0 },
+            former: Vec::new(),
         };
         if index == 0 {
             for (column, c) in schema.columns.iter().enumerate() {
@@ -154,13 +160,19 @@ impl TreeLayout {
         layout.key_words = KeyWords::of_whole_keys(&layout.key);
         layout.record = RecordLayout::new(&layout.columns);
         if index == 0 {
-            let in_entries = |column: usize| {
-                let parts = schema.indexes[1..].iter().flat_map(|index| &index.parts);
-                layout.is_key_column(column) || parts.into_iter().any(|part| part.column == column)
-            };
-            layout.in_entries = (0..layout.columns.len()).map(in_entries).collect();
+            layout.in_entries = layout.columns_in_entries(schema);
+            layout.former = FormerLayout::all_of(schema, &layout);
         }
         layout
+    }
+
+    /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
+    fn columns_in_entries(&self, schema: &TableSchema) -> Vec<bool> {
+        let in_entries = |column: usize| {
+            let mut parts = schema.indexes[1..].iter().flat_map(|index| &index.parts);
+            self.is_key_column(column) || parts.any(|part| part.column == column)
+        };
+        (0..self.columns.len()).map(in_entries).collect()
     }
 
     /// The stored column with this source, added if it is new.

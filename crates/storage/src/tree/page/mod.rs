@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   layout.rs           which columns a tree stores, and its key
+//!   former_layout.rs    layouts that rows had before columns were added, dropped or moved
 //!   block.rs            rows in memory, column by column
 //!   leaf/               leaf pages
 //!   inner.rs            inner pages
@@ -14,6 +15,7 @@
 //! Nothing here knows a tree, a latch or a transaction.
 
 pub mod block;
+pub mod former_layout;
 pub mod gallop;
 pub mod inner;
 pub mod layout;

@@ -88,6 +88,16 @@ pub fn spill(
 
 /// Returns true if values of a tree may be so long that they leave their leaf, as far as their types say.
 pub fn may_spill(layout: &TreeLayout, page_size: usize) -> bool {
+    longest_row_of_types(layout, page_size).is_none()
+}
+
+/// Bytes that the longest row of a tree takes in its leaf.
+pub fn longest_row(layout: &TreeLayout, page_size: usize) -> usize {
+    longest_row_of_types(layout, page_size).unwrap_or_else(|| leaf::max_row(page_size, layout.columns.len()))
+}
+
+/// The same, as far as the types say; `None` if values may have to leave the leaf.
+fn longest_row_of_types(layout: &TreeLayout, page_size: usize) -> Option<usize> {
     let limits = Limits::new(layout, page_size, layout.columns.len());
     let longest = |column: usize| match layout.columns[column].ty {
         SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, .. } => 4 * length as usize,
@@ -95,10 +105,13 @@ pub fn may_spill(layout: &TreeLayout, page_size: usize) -> bool {
         _ => usize::MAX / 2,
     };
     let mut bytes = limits.fixed;
-    limits.strings.iter().any(|(column, _)| {
+    for (column, _) in &limits.strings {
         bytes = bytes.saturating_add(longest(*column));
-        longest(*column) > limits.max_value || bytes > limits.max_row
-    })
+        if longest(*column) > limits.max_value || bytes > limits.max_row {
+            return None;
+        }
+    }
+    Some(bytes)
 }
 
 struct Limits {

@@ -80,7 +80,7 @@ impl Tree {
             "the root has a right neighbour",
         )?;
         check.free_list()?;
-        for page_no in self.unlinked.lock().iter() {
+        for page_no in self.file.unlinked().lock().iter() {
             check.visit(*page_no)?;
             check.report.unlinked_pages += 1;
         }
@@ -183,6 +183,10 @@ impl Check<'_> {
                 let pointer = OverflowPointer::from_bytes(column.bytes(row));
                 self.long_value(pointer.ok_or_else(|| tree.corrupt(page_no, BadPage("bad overflow pointer")))?)?;
             }
+        }
+        if let Some(former) = leaf.former() {
+            // They go when the leaf is written in the newest layout.
+            tree.gone_pointers(&leaf, former)?.into_iter().try_for_each(|pointer| self.long_value(pointer))?;
         }
         Ok(())
     }

@@ -62,9 +62,12 @@ impl Tree {
         Ok(values)
     }
 
-    pub(in crate::tree) fn block_of_record(&self, record: &[u8]) -> Result<RowBlock> {
-        let mut block = RowBlock::new(&self.layout);
-        let appended = self.layout.record.append_to(record, &mut block);
-        appended.map(|()| block).map_err(|e| self.corrupt(ROOT_PAGE, e))
+    /// The row of a record of some row layout.
+    pub(in crate::tree) fn block_of_record(&self, layout: u32, record: &[u8]) -> Result<RowBlock> {
+        let block = self.layout.numbered(layout).and_then(|layout| {
+            let mut block = RowBlock::new(layout);
+            layout.record.append_to(record, &mut block).map(|()| block)
+        });
+        block.map_err(|e| self.corrupt(ROOT_PAGE, e))
     }
 }

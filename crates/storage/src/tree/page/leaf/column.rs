@@ -10,6 +10,7 @@ use super::{
 };
 use crate::tree::page::{
     block::{BlockValues, ColumnBlock},
+    former_layout::InitialValue,
     layout::Physical,
 };
 use arrow_buffer::i256;
@@ -139,6 +140,18 @@ pub enum Data<'a> {
     },
 }
 
+impl Data<'_> {
+    /// The data of a column without a value.
+    pub(super) fn none(physical: Physical) -> Self {
+        match physical {
+            Physical::Int { .. } => Data::IntConstant(0),
+            Physical::Wide => Data::WideConstant(0),
+            Physical::Wide256 => Data::Wide256Constant(i256::ZERO),
+            Physical::Bytes { .. } => Data::BytesConstant(&[]),
+        }
+    }
+}
+
 /// The rows that a column is looked at for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted<'a> {
@@ -228,6 +241,20 @@ impl<'a> Strings<'a> {
 }
 
 impl<'a> Column<'a> {
+    /// A column that all rows of the leaf, those in records too, have the same value of, for the leaf is of a layout
+    /// without it.
+    pub(super) fn initial(physical: Physical, value: &'a InitialValue) -> Column<'a> {
+        let (mut nulls, mut data) = (Nulls::None, Data::none(physical));
+        match value {
+            InitialValue::Null => nulls = Nulls::All,
+            InitialValue::Int(x) => data = Data::IntConstant(*x),
+            InitialValue::Wide(x) => data = Data::WideConstant(*x),
+            InitialValue::Wide256(x) => data = Data::Wide256Constant(*x),
+            InitialValue::Bytes(bytes) => data = Data::BytesConstant(bytes),
+        }
+        Column { nulls, overflow: None, data, base_rows: usize::MAX, records: None }
+    }
+
     /// Where the value of a row lies.
     #[inline]
     fn place(&self, row: usize) -> Outside<'a> {

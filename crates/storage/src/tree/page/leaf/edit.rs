@@ -43,7 +43,8 @@ impl<'a> Leaf<'a> {
     /// The record of the row at a position, wherever the row lies.
     pub fn record_of(&self, layout: &TreeLayout, position: usize) -> Result<Cow<'a, [u8]>, BadPage> {
         let row = self.row_at(position)?.row;
-        match row.checked_sub(self.base_rows()).filter(|slot| self.slots().patched(*slot).is_none()) {
+        let in_record = row.checked_sub(self.base_rows()).filter(|slot| self.slots().patched(*slot).is_none());
+        match in_record.filter(|_| self.former().is_none()) {
             Some(slot) => record_at(self.page(), self.slots().record(slot)).map(Cow::Borrowed),
             None => {
                 let block = self.to_block_of_row(layout, row)?;
@@ -54,7 +55,10 @@ impl<'a> Leaf<'a> {
 
     /// Puts a row where its key was looked for: in the place of the row that has the key, marked or not, or between
     /// others.
+    ///
+    /// The leaf is of the newest row layout, as for all changes.
     pub fn put<'r>(&self, found: LeafPosition, record: &'r [u8], version: Version) -> Result<SlotChange<'r>, BadPage> {
+        debug_assert!(self.former().is_none(), "a leaf of a former layout is written anew before it is changed");
         if !found.exact {
             let record = Cow::Borrowed(record);
             let (at, place, shift) = self.slot_before(found.position)?;

@@ -69,7 +69,7 @@ impl Leaves {
         let mut page = vec![0; PAGE];
         let block = RowBlock::new(&layout);
         let extents = RowExtents::of(&block, 0..0);
-        write_leaf(&block, &extents, &fit(&layout, PAGE).widths, Fences::NONE, &mut page);
+        write_leaf(&block, &extents, &fit(&layout, PAGE), Fences::NONE, &mut page);
         PageHeaderMut(&mut page).set_identity(1, 7);
         Leaves { layout, pages: vec![page], model: BTreeMap::new(), next_page: 2, largest_trx: 0 }
     }

@@ -54,6 +54,8 @@ impl NewRows {
         records: Records,
         horizon: u64,
     ) -> Result<NewRows, BadPage> {
+        // Those of a former layout are none in the newest one.
+        let records = if leaf.former().is_some() { Records::Encoded } else { records };
         let numbers = leaf.all_rows()?;
         let (mut base, mut slots): (Vec<u16>, Vec<(Slot, Vec<u8>)>) = (Vec::with_capacity(positions.len()), Vec::new());
         let (mut shift, mut position) = (0, positions.start);
@@ -110,15 +112,15 @@ impl NewRows {
         page: &mut [u8],
     ) -> Result<bool, BadPage> {
         let extents = RowExtents::exact(&self.block, 0..self.block.rows());
-        let widths = fit(layout, page.len()).widths;
-        let bytes = extents.bytes(&self.block, &widths);
+        let fit = fit(layout, page.len());
+        let bytes = extents.bytes(&self.block, &fit.widths);
         let slots: usize = self.slots.iter().map(|(_, record)| SLOT + record.len()).sum();
         let minipages_end = (PAGE_HEADER + bytes).next_multiple_of(if slots > 0 { 8 } else { 1 });
         let fits = bytes <= room(page.len()) && minipages_end + slots + fences.bytes() <= page.len();
         if !fits || self.block.rows() > max_rows(page.len()) {
             return Ok(false);
         }
-        write_leaf(&self.block, &extents, &widths, fences, page);
+        write_leaf(&self.block, &extents, &fit, fences, page);
         let mut new = PageHeaderMut(page);
         new.set_identity(header.page_no(), header.index_id());
         new.set_next(header.next());

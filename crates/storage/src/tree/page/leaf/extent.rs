@@ -292,6 +292,8 @@ pub struct Fit {
     pub max_rows: usize,
     /// Bytes of each column's plain ints.
     pub widths: Vec<usize>,
+    /// The number of the row layout.
+    pub row_layout: u32,
 }
 
 impl Fit {

@@ -34,7 +34,7 @@ fn leaves(layout: &TreeLayout) -> (Vec<Vec<u8>>, RowBlock) {
         let extents = fit.take(&block, start, 100, 0);
         start = extents.rows().end;
         let mut page = vec![0; PAGE];
-        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
+        write_leaf(&block, &extents, &fit, Fences::NONE, &mut page);
         pages.push(page);
     }
     (pages, block)
@@ -181,10 +181,10 @@ fn changes_of_leaves() {
         }
         encoded = encoded.min(nanos(begin, 50));
         let begin = Instant::now();
-        let widths = fit(&layout, PAGE).widths;
+        let fit = fit(&layout, PAGE);
         for page in fresh.iter().take(50) {
             let rows = Leaf::of(page, &layout).unwrap().to_block(&layout).unwrap();
-            write_leaf(&rows, &RowExtents::of(&rows, 0..rows.rows()), &widths, Fences::NONE, &mut out);
+            write_leaf(&rows, &RowExtents::of(&rows, 0..rows.rows()), &fit, Fences::NONE, &mut out);
         }
         whole = whole.min(nanos(begin, 50));
     }

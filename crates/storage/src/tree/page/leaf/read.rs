@@ -18,6 +18,7 @@ use crate::{
     processor::load_ahead,
     tree::page::{
         block::RowBlock,
+        former_layout::{FormerColumn, FormerLayout},
         layout::{Physical, TreeLayout},
     },
 };
@@ -32,6 +33,8 @@ pub struct Leaf<'a> {
     columns: usize,
     slots: Slots<'a>,
     record: &'a RecordLayout,
+    /// The layout of the page, if it is not the newest one.
+    former: Option<&'a FormerLayout>,
 }
 
 /// The data of a column of 16-byte or 32-byte integers.
@@ -57,18 +60,26 @@ fn wide_data<'a>(
 }
 
 impl<'a> Leaf<'a> {
-    /// The bytes that tell where the columns of a page are.
+    /// The bytes that tell where the columns of a page are, if it is of the newest layout.
     pub fn directory<'b>(page: &'b [u8], layout: &TreeLayout) -> &'b [u8] {
         let end = PAGE_HEADER + layout.columns.len() * ENTRY;
         &page[..end.min(page.len())]
     }
 
+    /// Errors: the page is no leaf of the tree, or of a layout that is not known ([`LATER_LAYOUT`]).
+    ///
+    /// [`LATER_LAYOUT`]: crate::tree::page::former_layout::LATER_LAYOUT
     pub fn of(page: &'a [u8], layout: &'a TreeLayout) -> Result<Leaf<'a>, BadPage> {
         let header = PageHeader(page);
         if header.page_type() != Some(PageType::Leaf) || header.level() != 0 {
             return Err(BadPage("not a leaf"));
         }
-        let (base_rows, columns) = (header.row_count() as usize, layout.columns.len());
+        let former = match header.row_layout() {
+            number if number == layout.number => None,
+            number => Some(layout.former(number)?),
+        };
+        let own = former.map_or(layout, |former| &former.layout);
+        let (base_rows, columns) = (header.row_count() as usize, own.columns.len());
         // A base without rows has no directory either.
         if base_rows > 0 && (header.column_count() as usize != columns || PAGE_HEADER + columns * ENTRY > page.len()) {
             return Err(BadPage("wrong number of columns"));
@@ -83,7 +94,7 @@ impl<'a> Leaf<'a> {
                 Slots::of(&page[areas.slots..areas.slots_end()])
             }
         };
-        Ok(Leaf { page, base_rows, columns, slots, record: &layout.record })
+        Ok(Leaf { page, base_rows, columns, slots, record: &own.record, former })
     }
 
     /// Rows of the leaf, marked ones too: positions are less than that.
@@ -99,9 +110,14 @@ impl<'a> Leaf<'a> {
         self.base_rows
     }
 
-    /// The layout of the tree's records.
+    /// The layout of the leaf's records.
     pub(super) fn record_layout(&self) -> &'a RecordLayout {
         self.record
+    }
+
+    /// The layout of the leaf, if it is not the newest one.
+    pub fn former(&self) -> Option<&'a FormerLayout> {
+        self.former
     }
 
     pub fn slots(&self) -> Slots<'a> {
@@ -149,7 +165,11 @@ impl<'a> Leaf<'a> {
     /// column, so that most of it would be loaded for nothing.
     pub fn load_ahead(&self, index: usize, wanted: usize) {
         if wanted > 0 && !are_few(wanted, self.base_rows) {
-            load_ahead(self.minipage(index));
+            match self.former.map(|former| former.columns.get(index)) {
+                None => load_ahead(self.minipage(index)),
+                Some(Some(FormerColumn::Stored(index))) => load_ahead(self.minipage(*index)),
+                Some(_) => {}
+            }
         }
     }
 
@@ -183,15 +203,20 @@ impl<'a> Leaf<'a> {
     }
 
     fn column_for(&self, index: usize, physical: Physical, wanted: Wanted<'_>) -> Result<Column<'a>, BadPage> {
+        match self.former.map(|former| former.columns.get(index)) {
+            None => self.stored_column(index, physical, wanted),
+            Some(Some(FormerColumn::Stored(index))) => self.stored_column(*index, physical, wanted),
+            Some(Some(FormerColumn::Initial(value))) => Ok(Column::initial(physical, value)),
+            Some(None) => Err(BadPage("no such column")),
+        }
+    }
+
+    /// The column at this position of the leaf's own layout.
+    fn stored_column(&self, index: usize, physical: Physical, wanted: Wanted<'_>) -> Result<Column<'a>, BadPage> {
         if index >= self.columns {
             return Err(BadPage("no such column"));
         }
-        let empty = || match physical {
-            Physical::Int { .. } => Data::IntConstant(0),
-            Physical::Wide => Data::WideConstant(0),
-            Physical::Wide256 => Data::Wide256Constant(i256::ZERO),
-            Physical::Bytes { .. } => Data::BytesConstant(&[]),
-        };
+        let empty = || Data::none(physical);
         let records = match self.slots.is_empty() {
             true => None,
             false => {

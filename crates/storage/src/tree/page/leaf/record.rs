@@ -145,6 +145,31 @@ impl RecordLayout {
         record
     }
 
+    /// Puts the value of a column of a record into a record of another layout, as its column `number`.
+    pub fn copy_value(
+        &self,
+        record: &[u8],
+        column: usize,
+        into: &RecordLayout,
+        converted: &mut Vec<u8>,
+        number: usize,
+    ) -> Result<(), BadPage> {
+        let place = self.columns.get(column).ok_or(BadPage("no such column"))?;
+        place.check(record)?;
+        let value = match place.physical {
+            _ if place.is_null(record) => Cell::Null,
+            Physical::Int { .. } => Cell::Int(place.int(record)),
+            Physical::Wide => Cell::Wide(place.wide(record)),
+            Physical::Wide256 => Cell::Wide256(place.wide256(record)),
+            Physical::Bytes { .. } => Cell::Bytes(place.checked_bytes(record)?),
+        };
+        into.put(converted, number, value);
+        if place.is_overflow(record) {
+            into.set_overflow(converted, number);
+        }
+        Ok(())
+    }
+
     /// Appends the row of a record to a block.
     pub fn append_to(&self, record: &[u8], block: &mut RowBlock) -> Result<(), BadPage> {
         block.columns.iter_mut().enumerate().try_for_each(|(i, column)| self.append_column(record, i, column))

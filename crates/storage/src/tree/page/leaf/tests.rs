@@ -99,7 +99,7 @@ proptest! {
             let taken = extents.rows();
             prop_assert!(!taken.is_empty());
             let mut page = vec![0xEE; page_size];
-            write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
+            write_leaf(&block, &extents, &fit, Fences::NONE, &mut page);
             let leaf = Leaf::of(&page, &layout).unwrap();
             let again = leaf.to_block(&layout).unwrap();
             prop_assert_eq!(values(&layout, &again), &stored[taken.clone()]);
@@ -143,7 +143,7 @@ proptest! {
         let extents = RowExtents::of(&block, 0..block.rows());
         let fit = fit(&layout, 65536);
         let mut page = vec![0xEE; 65536];
-        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
+        write_leaf(&block, &extents, &fit, Fences::NONE, &mut page);
         let leaf = Leaf::of(&page, &layout).unwrap();
         let all = RowSelection::Range(0..leaf.rows());
         let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
@@ -178,7 +178,7 @@ proptest! {
         let fit = fit(&layout, 4096);
         let extents = fit.take(&block, 0, 50, 0);
         let mut page = vec![0; 4096];
-        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
+        write_leaf(&block, &extents, &fit, Fences::NONE, &mut page);
         for (at, byte) in damage {
             // The directory is small: aim at it half of the time.
             page[if head { at % 200 } else { at }] = byte;
@@ -212,7 +212,7 @@ fn fuzz_seeds() {
         let fit = fit(&layout, 4096);
         let extents = fit.take(&block, 0, 50, 0);
         let mut page = vec![0; 4096];
-        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
+        write_leaf(&block, &extents, &fit, Fences::NONE, &mut page);
         let used = page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
         std::fs::write(directory.join(format!("leaf{i}")), [&head[..], &page[..used]].concat()).unwrap();
     }
@@ -222,6 +222,7 @@ fn fuzz_seeds() {
 fn few_values_take_few_bytes() {
     let text = |n| muster_types::SqlType::varchar(n, muster_types::Collation::Utf8mb4Bin);
     let schema = TableSchema {
+        layouts: Default::default(),
         columns: [muster_types::SqlType::BIGINT, text(10), text(30), text(1)]
             .map(|ty| crate::ColumnSchema { ty, nullable: true })
             .to_vec(),

@@ -1,7 +1,7 @@
 //! Writing leaves.
 
 use super::{
-    ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, MINIPAGES_END, RowExtents, extent::Extent,
+    ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, Fit, MINIPAGES_END, RowExtents, extent::Extent,
 };
 use crate::{
     page::{PAGE_HEADER, PageHeaderMut, PageType},
@@ -11,15 +11,16 @@ use std::ops::Range;
 
 /// Writes the extents' rows as a leaf over the whole of `page`: header (without number, checksum, right link and
 /// transaction), directory, minipages and fences. The rows must fit: `extents.bytes()` and the bytes of the fences
-/// together are at most the page's room. `widths`: bytes of each column's plain ints.
-pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], fences: Fences<'_>, page: &mut [u8]) {
-    let rows = extents.rows();
+/// together are at most the page's room. `fit`: of the tree, with the bytes of each column's plain ints.
+pub fn write_leaf(block: &RowBlock, extents: &RowExtents, fit: &Fit, fences: Fences<'_>, page: &mut [u8]) {
+    let (rows, widths) = (extents.rows(), &fit.widths);
     let columns = block.columns.len();
     page.fill(0);
     let mut header = PageHeaderMut(page);
     header.set_page_type(PageType::Leaf);
     header.set_row_count(rows.len() as u16);
     header.set_column_count(columns as u16);
+    header.set_row_layout(fit.row_layout);
     // A leaf without rows has no directory.
     let columns_with_rows = if rows.is_empty() { 0 } else { columns };
     let mut end = PAGE_HEADER + columns_with_rows * ENTRY;

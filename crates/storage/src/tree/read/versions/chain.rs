@@ -50,9 +50,13 @@ impl Tree {
             *steps += 1;
             let undo = self.history.get().and_then(|history| history.undo.as_ref());
             let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
-            let Some(Before { version, marked, row, skips }) = before else {
+            let Some(Before { version, marked, row, skips, layout }) = before else {
                 return Ok(Seen::MustWait);
             };
+            // All views that may read the table see what was before the newest row layout.
+            if layout != self.layout.number && row != BeforeRow::None {
+                return Err(StorageError::SnapshotTooOld);
+            }
             record = match row {
                 BeforeRow::None => return Ok(Seen::Nothing),
                 BeforeRow::Record(record) => record,
@@ -78,8 +82,14 @@ impl Tree {
         self.layout.record.patched(patch, Some(record)).map_err(|e| self.corrupt(0, e))
     }
 
-    /// The record of a row of which a patch is known; its other values are NULL.
-    pub(crate) fn record_of_patch(&self, patch: &[u8]) -> Result<Vec<u8>> {
-        self.layout.record.patched(patch, None).map_err(|e| self.corrupt(0, e))
+    /// The record of a row of which a patch is known, in the patch's row layout; its other values are NULL.
+    pub(crate) fn record_of_patch(&self, layout: u32, patch: &[u8]) -> Result<Vec<u8>> {
+        let layout = self.layout.numbered(layout);
+        layout.and_then(|layout| layout.record.patched(patch, None)).map_err(|e| self.corrupt(0, e))
+    }
+
+    /// The record of the newest row layout that a record of another one is.
+    pub(crate) fn newest_record(&self, layout: u32, record: Vec<u8>) -> Result<Vec<u8>> {
+        self.layout.newest_record(layout, record).map_err(|e| self.corrupt(0, e))
     }
 }

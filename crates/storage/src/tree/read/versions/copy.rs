@@ -146,7 +146,7 @@ impl Tree {
         while start < rows.rows() {
             let extents = fit.take(rows, start, rows.rows() - start, 0);
             let mut page = vec![0; self.file.page_size()];
-            write_leaf(rows, &extents, &fit.widths, Fences::NONE, &mut page);
+            write_leaf(rows, &extents, &fit, Fences::NONE, &mut page);
             PageHeaderMut(&mut page).set_identity(page_no, self.layout.index_id);
             start = extents.rows().end;
             pages.push(LeafPage::Copy(page.into()));

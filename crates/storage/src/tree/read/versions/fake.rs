@@ -68,7 +68,13 @@ impl Tree {
         let leaf = self.leaf(&page).unwrap();
         let found = leaf.find(&self.layout, key).unwrap();
         if !found.exact {
-            return Before { version: Version::default(), marked: false, row: BeforeRow::None, skips: Vec::new() };
+            return Before {
+                version: Version::default(),
+                marked: false,
+                row: BeforeRow::None,
+                skips: Vec::new(),
+                layout: 0,
+            };
         }
         let record = leaf.record_of(&self.layout, found.position).unwrap().into_owned();
         let slot = leaf.slot_at(found.position).unwrap();
@@ -77,6 +83,7 @@ impl Tree {
             marked: slot.is_some_and(|slot| slot.marked),
             row: BeforeRow::Record(record),
             skips: Vec::new(),
+            layout: 0,
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Before {
     pub row: BeforeRow,
     /// Ways to much older versions, the one that leads least far first.
     pub skips: Vec<Skip>,
+    /// The number of the row layout of record or patch.
+    pub layout: u32,
 }
 
 /// The way from a version of a row to a much older one.
