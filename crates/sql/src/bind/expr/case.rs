@@ -176,7 +176,11 @@ impl Binder<'_> {
         let text = self.convert_to_text(extreme, collation);
         // It is declared as any of the texts, which may be a CHAR or a byte string.
         let text = match result {
-            SqlType::Text { .. } | SqlType::Bytes { .. } => self.convert(text, result),
+            SqlType::Text { kind, length, collation } => {
+                let length = length.max(display_length(text.ty));
+                self.convert(text, SqlType::Text { kind, length, collation })
+            }
+            SqlType::Bytes { .. } => self.convert(text, result),
             _ => text,
         };
         Item { decimals: Some(shown.fsp()), ..text }

@@ -7,7 +7,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, display_length, fold, numeric_type, text_of_length},
 };
-use muster_algebra::{CompareOp, Expr, ScalarFunction};
+use muster_algebra::{CompareOp, Expr, IntervalUnit, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
@@ -80,7 +80,28 @@ impl Binder<'_> {
             let expr = Expr::Case { branches, otherwise: Some(Box::new(found.expr)), ty: found.ty };
             return Ok(Item::new(expr, found.ty));
         }
-        self.library_call_of(function, items)
+        let chosen = match args {
+            [arg] if function.name == "UNIX_TIMESTAMP" && is_choice(arg) => Some(items[0].clone()),
+            _ => None,
+        };
+        let result = self.library_call_of(function, items)?;
+        Ok(match chosen {
+            Some(chosen) => self.null_without_date(chosen, result),
+            None => result,
+        })
+    }
+
+    /// The result, or NULL if what CASE or IF has chosen is no date (MySQL: `Item_func_case::get_date` tells that it is
+    /// NULL then, where other values are the zero date).
+    fn null_without_date(&mut self, chosen: Item, result: Item) -> Item {
+        let year = self.extracted(IntervalUnit::Year, chosen, false).expr;
+        if result.expr.has_subquery() {
+            return result;
+        }
+        let is_no_date = Expr::IsNull { arg: Box::new(year), negated: false };
+        let branches = vec![(is_no_date, Expr::null(result.ty))];
+        let expr = Expr::Case { branches, otherwise: Some(Box::new(result.expr)), ty: result.ty };
+        Item::new(expr, result.ty)
     }
 
     /// The call of a function with these arguments.
@@ -282,6 +303,7 @@ impl Binder<'_> {
     fn moment_argument(&mut self, item: Item) -> Item {
         let item = self.bits_as_bytes(item);
         let item = self.zero_for_null(item);
+        let item = self.numbers_as_times(item);
         self.cut_beyond_micros(item)
     }
 
@@ -432,6 +454,16 @@ fn check_one_charset(items: &[&Item], name: &str) -> Result<()> {
         second.name()
     );
     Err(SqlError::new(ErrorCode::CharacterSetMismatch, message))
+}
+
+/// Returns true for CASE and IF.
+fn is_choice(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Nested(inner) => is_choice(inner),
+        ast::Expr::Case { .. } => true,
+        ast::Expr::Function(function) => function.name.to_string().eq_ignore_ascii_case("if"),
+        _ => false,
+    }
 }
 
 /// Returns true for functions that count days.

@@ -3,8 +3,13 @@
 //! DATE is 20010131 and a TIME has more than 23 hours.
 
 use crate::{bind::binder::Binder, typing::Item};
-use muster_algebra::{Expr, ScalarFunction};
-use muster_types::SqlType;
+use muster_algebra::{CompareOp, Expr, ScalarFunction};
+use muster_types::{SqlType, Value, temporal::FSP_MAX};
+
+/// Letters of the longest time with a fraction.
+const TIME_LETTERS: u32 = 17;
+/// Numbers from this one on are datetimes where a TIME is wanted.
+const FIRST_MOMENT: f64 = 1e10;
 
 /// Returns true for a DATE or TIME that is a datetime beside others.
 pub(super) fn is_of_other_type(from: SqlType, to: SqlType) -> bool {
@@ -64,6 +69,32 @@ impl Binder<'_> {
             }
             _ => None,
         }
+    }
+
+    /// A CASE that has made texts of values some of which are numbers, with the times that these are: NULL for a number
+    /// out of the range of TIME, where a text would be its end. Other values as they are.
+    pub(super) fn numbers_as_times(&mut self, item: Item) -> Item {
+        let SqlType::Text { length, collation, .. } = item.ty else { return item };
+        let Expr::Case { branches, otherwise, .. } = &item.expr else { return item };
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        let is_number = |result: &Expr| matches!(result, Expr::Cast { arg, .. } if self.type_of(arg).is_numeric());
+        if !results.into_iter().any(is_number) {
+            return item;
+        }
+        let ty = SqlType::varchar(length.max(TIME_LETTERS), collation);
+        let times = self.of_each_result(&item, ty, &mut |binder, result| {
+            let text = binder.cast_to(result.clone(), ty).expr;
+            if !result.ty.is_numeric() {
+                return text;
+            }
+            let size = binder.convert(result.clone(), SqlType::Double).expr;
+            let time = binder.convert(result, SqlType::Time { fsp: FSP_MAX });
+            let time = binder.cast_to(time, ty).expr;
+            let first_moment = Expr::literal(Value::Double(FIRST_MOMENT), SqlType::Double);
+            let branches = vec![(Expr::compare(CompareOp::GtEq, size, first_moment), text)];
+            Expr::Case { branches, otherwise: Some(Box::new(time)), ty }
+        });
+        times.map_or(item.clone(), |times| Item { decimals: item.decimals, derivation: item.derivation, ..times })
     }
 
     /// The DATE or TIME behind one of the results of a CASE; `None` for another value.

@@ -154,7 +154,7 @@ impl Binder<'_> {
 
     /// `EXTRACT(unit FROM arg)`, with the argument read as the unit needs it. `is_moved`: it is a date that the
     /// statement moves by an interval, which has its day.
-    fn extracted(&mut self, unit: IntervalUnit, arg: Item, is_moved: bool) -> Item {
+    pub(super) fn extracted(&mut self, unit: IntervalUnit, arg: Item, is_moved: bool) -> Item {
         use IntervalUnit::*;
         let arg = self.zero_for_null(arg);
         let arg = self.cut_beyond_micros(arg);

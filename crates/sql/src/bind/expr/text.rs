@@ -79,6 +79,8 @@ impl Binder<'_> {
             F::Locate => self.searched_texts(texts, name)?,
             _ => self.texts(texts, name)?,
         };
+        let warnings = self.warnings.len();
+        let is_null = matches!(function, F::LPad | F::RPad) && texts[0].is_null_literal();
         let mut texts = texts.into_iter();
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
@@ -86,6 +88,11 @@ impl Binder<'_> {
                 Some(text) => text,
                 None => self.count(item),
             });
+        }
+        if is_null && !args.iter().any(|arg| arg.expr.has_subquery()) {
+            // What fills up NULL is not asked for.
+            self.forget_conversions(warnings);
+            args[1..].iter_mut().for_each(|arg| arg.expr = Expr::null(arg.ty));
         }
         if function == F::Locate {
             // As a text the position has the collation of the text that is searched.
