@@ -119,6 +119,8 @@ pub enum Expr {
     Parameter {
         index: usize,
         ty: SqlType,
+        /// A value that it may have: estimates and key ranges are made for this one. Nothing else may depend on it.
+        planned_for: Option<Box<Value>>,
     },
     /// MySQL's conversion to `ty`, with warnings where MySQL warns.
     Cast {
@@ -190,6 +192,11 @@ pub enum Expr {
 impl Expr {
     pub fn literal(value: Value, ty: SqlType) -> Expr {
         Expr::Literal { value, ty }
+    }
+
+    /// A parameter of which no value is known.
+    pub fn parameter(index: usize, ty: SqlType) -> Expr {
+        Expr::Parameter { index, ty, planned_for: None }
     }
 
     pub fn int(i: i64) -> Expr {

@@ -56,7 +56,7 @@ pub use function::{IntervalUnit, NumberReading, ScalarFunction, SessionFunction}
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use json_table::{JsonTable, JsonTableColumn, JsonTableContent, JsonTableFallback, JsonTableRows};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
-pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side};
+pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, ScanBudget, ScanConditions, Side};
 pub use profile::Actual;
 pub use query_block::{BlockClauses, BlockId, BlockPlace, QueryBlock, QueryBlocks};
 pub use recursion::Recursion;

@@ -74,6 +74,16 @@ pub struct Scan {
     pub reverse: bool,
     /// Stop after this many rows.
     pub limit: Option<u64>,
+    /// The conditions that ranges and steering were made of, if they have parameters.
+    #[serde(skip)]
+    pub conditions: Option<Arc<ScanConditions>>,
+}
+
+/// All conditions on one table, and the columns that these have: query column and position in [`TableDef::columns`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanConditions {
+    pub columns: Vec<(ColId, usize)>,
+    pub conjuncts: Vec<Expr>,
 }
 
 impl Scan {

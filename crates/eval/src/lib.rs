@@ -104,7 +104,7 @@ impl Evaluator<'_> {
         match expr {
             Expr::Column(id) => (self.value)(*id).map(Ok),
             Expr::Literal { value, .. } => Some(Ok(value.clone())),
-            Expr::Parameter { index, ty } => {
+            Expr::Parameter { index, ty, .. } => {
                 let (value, warning) = cast_from(self.parameters.get(*index)?, None, *ty);
                 warning.into_iter().for_each(|w| (self.warn)(w));
                 Some(Ok(value))

@@ -102,7 +102,7 @@ fn parameters_have_the_values_that_are_given() {
     let sum = Expr::Arithmetic {
         op: ArithmeticOp::Add,
         left: Box::new(int(1)),
-        right: Box::new(Expr::Parameter { index: 0, ty: BIG }),
+        right: Box::new(Expr::parameter(0, BIG)),
         ty: BIG,
     };
     let evaluate = |parameters: &[Value]| {

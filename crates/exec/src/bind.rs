@@ -48,7 +48,7 @@ fn set_parameters(plan: &mut Plan, values: &[Value], missing: &mut Option<usize>
 }
 
 fn set_parameters_in(expr: &mut Expr, values: &[Value], missing: &mut Option<usize>) {
-    if let Expr::Parameter { index, ty } = *expr {
+    if let Expr::Parameter { index, ty, .. } = *expr {
         match values.get(index) {
             Some(value) => *expr = Expr::literal(cast(value, ty).0, ty),
             None => *missing = Some(index),

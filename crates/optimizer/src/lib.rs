@@ -10,6 +10,7 @@
 //!        ->  physical/     what the plan that runs has besides: partitions, exchanges, partial aggregation, numbers
 //!        ->  Plan
 //!   trace     what was considered on the way, as typed events
+//!   plan_template  a plan for other values of the statement's parameters
 //!   locking   one table by one index, for statements that lock rows as they find them
 //! ```
 //!
@@ -29,6 +30,7 @@ mod locking;
 pub mod options;
 pub mod physical;
 pub mod plan;
+mod plan_template;
 mod properties;
 pub mod ranges;
 mod remembered;
@@ -50,6 +52,7 @@ pub use interrupt::Interrupt;
 pub use literal::{exact_value, is_lossless_cast};
 pub use locking::optimize_to_lock;
 pub use options::Options;
+pub use plan_template::PlanTemplate;
 pub use trace::Trace;
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};

@@ -15,6 +15,20 @@ pub fn literal(expr: &Expr) -> Option<(&Value, SqlType)> {
     }
 }
 
+/// The value of a literal, or the one that a parameter is planned for: for estimates, and for key ranges, which are made
+/// anew for other values (`plan_template.rs`). Rewrites ask [`literal`] only, since they have to hold for all values.
+pub fn planned_value(expr: &Expr) -> Option<(&Value, SqlType)> {
+    match expr {
+        Expr::Parameter { ty, planned_for: Some(value), .. } => Some((value, *ty)),
+        _ => literal(expr),
+    }
+}
+
+/// Returns true for what has one value throughout an execution: a literal, or a parameter.
+pub fn is_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { .. } | Expr::Parameter { .. })
+}
+
 /// Returns true if the expression is the literal TRUE (or FALSE).
 pub fn is_truth(expr: &Expr, truth: bool) -> bool {
     matches!(expr, Expr::Literal { value: Value::Bool(b), .. } if *b == truth)
@@ -111,6 +125,17 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
         SqlType::Unsigned(number) => exact_value(value, from, number.plain()),
         SqlType::Json | SqlType::Null => None,
     }
+}
+
+/// A constant as one of another type. `None` if that type cannot hold it exactly, or the two do not compare the same. A
+/// parameter then serves only values for which this is so, too ([`crate::PlanTemplate`]).
+pub fn exact_constant(constant: &Expr, to: SqlType) -> Option<Expr> {
+    let (value, from) = planned_value(constant)?;
+    let value = exact_value(value, from, to)?;
+    Some(match constant {
+        Expr::Parameter { index, .. } => Expr::Parameter { index: *index, ty: to, planned_for: Some(Box::new(value)) },
+        _ => Expr::literal(value, to),
+    })
 }
 
 /// The largest value of a type that is not above a constant which the type cannot hold: `Some(None)` if all are above

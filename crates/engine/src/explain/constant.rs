@@ -24,8 +24,8 @@ pub fn row(context: &StatementContext, scan: &Plan, columns: &Columns, tables: &
 fn has_rows(context: &StatementContext, scan: &Plan, columns: &Columns, tables: &Arc<StatementTables>) -> bool {
     let planned = query::Planned {
         // Nothing above it gathers the rows of several partitions.
-        plan: Plan { partitions: 1, ..scan.clone() },
-        columns: columns.clone(),
+        plan: Arc::new(Plan { partitions: 1, ..scan.clone() }),
+        columns: Arc::new(columns.clone()),
         outputs: scan.output.iter().map(|id| (*id, String::new())).collect(),
         tables: tables.clone(),
     };

@@ -129,6 +129,7 @@ pub struct PlanCache {
     hits: AtomicU64,
     misses: AtomicU64,
     evictions: AtomicU64,
+    template_hits: AtomicU64,
 }
 
 /// Counts since the server started.
@@ -137,6 +138,8 @@ pub struct CacheFigures {
     pub hits: u64,
     pub misses: u64,
     pub evictions: u64,
+    /// Executions on the general path with a plan that was made for other values.
+    pub template_hits: u64,
 }
 
 impl Default for PlanCache {
@@ -150,6 +153,7 @@ impl Default for PlanCache {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
+            template_hits: AtomicU64::new(0),
         }
     }
 }
@@ -250,12 +254,18 @@ impl PlanCache {
         true
     }
 
+    /// Counts an execution on the general path with a plan that was made for other values.
+    pub fn note_template_hit(&self) {
+        self.template_hits.fetch_add(1, Relaxed);
+    }
+
     pub fn figures(&self) -> CacheFigures {
         CacheFigures {
             entries: self.shards.iter().map(|shard| shard.lock().entries.len() as u64).sum(),
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
             evictions: self.evictions.load(Relaxed),
+            template_hits: self.template_hits.load(Relaxed),
         }
     }
 }

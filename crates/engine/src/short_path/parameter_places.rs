@@ -43,19 +43,36 @@ pub fn has_comparisons_only(rel: &Rel, columns: &Columns) -> bool {
 
 /// A relation with values in the places of its parameters.
 pub fn with_values(rel: Rel, values: &[Value]) -> Rel {
-    fn replace(expr: &mut Expr, values: &[Value]) {
-        if let Expr::Parameter { index, ty } = expr {
-            let value = values.get(*index).cloned().unwrap_or(Value::Null);
-            *expr = Expr::literal(value, *ty);
-            return;
+    with_parameters(rel, &|expr| {
+        if let Expr::Parameter { index, ty, .. } = expr {
+            *expr = Expr::literal(values.get(*index).cloned().unwrap_or(Value::Null), *ty);
         }
-        if let Expr::Subquery(subquery) = expr {
-            let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
-            *subquery.rel = with_values(rel, values);
+    })
+}
+
+/// A relation whose parameters may have any values, and are planned for these.
+pub fn planned_for(rel: Rel, values: &[Value]) -> Rel {
+    with_parameters(rel, &|expr| {
+        if let Expr::Parameter { index, planned_for, .. } = expr {
+            *planned_for = values.get(*index).cloned().map(Box::new);
         }
-        expr.children_mut().into_iter().for_each(|child| replace(child, values));
+    })
+}
+
+/// A relation with something else in the place of each of its parameters, also within subqueries.
+fn with_parameters(rel: Rel, replace: &dyn Fn(&mut Expr)) -> Rel {
+    fn visit(expr: &mut Expr, replace: &dyn Fn(&mut Expr)) {
+        match expr {
+            Expr::Parameter { .. } => return replace(expr),
+            Expr::Subquery(subquery) => {
+                let rel = std::mem::replace(&mut *subquery.rel, Rel::dual());
+                *subquery.rel = with_parameters(rel, replace);
+            }
+            _ => {}
+        }
+        expr.children_mut().into_iter().for_each(|child| visit(child, replace));
     }
-    with_exprs(rel, &|expr| replace(expr, values))
+    with_exprs(rel, &|expr| visit(expr, replace))
 }
 
 /// A relation in which the parameter that stands for a list is one: an IN with a single member is bound as a

@@ -101,6 +101,11 @@ impl ValueRules {
         Some(all)
     }
 
+    /// Returns true if there are values of the moment.
+    pub fn has_moments(&self) -> bool {
+        !self.moments.is_empty()
+    }
+
     /// The parameter that is a list, and its members among the values that the plan runs with.
     pub fn list<'v>(&self, values: &'v [Value]) -> Option<(usize, &'v [Value])> {
         Some((self.list?, values.get(FIRST_MOMENT + self.moments.len()..)?))
@@ -112,7 +117,7 @@ fn visit_parameters(rel: &Rel, note: &mut dyn FnMut(usize, SqlType)) {
     rel.visit(&mut |rel| {
         for expr in rel.exprs() {
             expr.visit(&mut |e| {
-                if let Expr::Parameter { index, ty } = e {
+                if let Expr::Parameter { index, ty, .. } = e {
                     note(*index, *ty);
                 }
             });

@@ -11,6 +11,7 @@ use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, 
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, DefaultValue, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
+use muster_optimizer::Options;
 use muster_sql::{BindEnv, Blocked, Bound, Locking, Parameters, Query, Statement};
 use muster_types::{Result, SqlError, SqlType, Value};
 use std::{
@@ -23,8 +24,8 @@ const PROFILED_MS_MIN: f64 = 10.0;
 
 /// A query ready to run.
 pub struct Planned {
-    pub plan: Plan,
-    pub columns: Columns,
+    pub plan: Arc<Plan>,
+    pub columns: Arc<Columns>,
     pub outputs: Vec<(ColId, String)>,
     pub tables: Arc<StatementTables>,
 }
@@ -122,6 +123,35 @@ fn optimize_without(
     tables: Arc<StatementTables>,
     off: &[Switch],
 ) -> Result<Planned> {
+    let mut options = options(context, &bound, &tables);
+    off.iter().for_each(|switch| options.set(*switch, false));
+    optimize_under(context, bound, tables, &options)
+}
+
+/// What the optimizer may do for a bound query.
+pub fn options(context: &StatementContext, bound: &Bound, tables: &StatementTables) -> Options {
+    let mut options = variables::optimizer_options(&context.session.variables);
+    options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
+    options.serial_ms_max = context.database.options().serial_ms_max;
+    options.hints = bound.hints.clone();
+    options.interrupt = context.interrupt();
+    options.trace = context.trace.get().cloned().unwrap_or_default();
+    if tables.reads_newest() {
+        // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are
+        // locked.
+        options.set(Switch::OrderFallback, false);
+        options.set(Switch::LateFetch, false);
+    }
+    options
+}
+
+/// As [`optimize`], with the options that [`options`] has made.
+pub fn optimize_under(
+    context: &StatementContext,
+    bound: Bound,
+    tables: Arc<StatementTables>,
+    options: &Options,
+) -> Result<Planned> {
     for warning in bound.warnings {
         context.warn(warning.code, warning.message);
     }
@@ -129,28 +159,16 @@ fn optimize_without(
         context.note(note.code, note.message);
     }
     let mut columns = bound.columns;
-    let mut options = variables::optimizer_options(&context.session.variables);
-    options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
-    options.serial_ms_max = context.database.options().serial_ms_max;
-    options.hints = bound.hints;
-    options.interrupt = context.interrupt();
-    options.trace = context.trace.get().cloned().unwrap_or_default();
-    off.iter().for_each(|switch| options.set(*switch, false));
-    if tables.reads_newest() {
-        // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are
-        // locked.
-        options.set(Switch::OrderFallback, false);
-        options.set(Switch::LateFetch, false);
-    }
     let optimized = match tables.reads_newest() && context.locks_gaps() {
-        true => muster_optimizer::optimize_to_lock(bound.rel, &mut columns, &*tables, &options)?,
-        false => muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?,
+        true => muster_optimizer::optimize_to_lock(bound.rel, &mut columns, &*tables, options)?,
+        false => muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, options)?,
     };
     for hint in &optimized.ignored_hints {
         let warning = SqlError::conflicting_hint(hint);
         context.warn(warning.code, warning.message);
     }
-    Ok(Planned { plan: optimized.plan, columns, outputs: bound.outputs, tables })
+    let (plan, columns) = (Arc::new(optimized.plan), Arc::new(columns));
+    Ok(Planned { plan, columns, outputs: bound.outputs, tables })
 }
 
 /// Returns true if a query has a function that depends on the order of the rows: `LAST_INSERT_ID(id)`, `RAND(seed)`.
@@ -248,7 +266,6 @@ pub fn run(
     context.process.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
     let identity = positions.iter().copied().eq(0..plan.output.len());
-    let (plan, columns) = (Arc::new(plan), Arc::new(columns));
     let is_long = plan.estimate.cost_ms >= PROFILED_MS_MIN;
     let profile = profile.or_else(|| is_long.then(|| Profile::new(context.process.counters.clone())));
     context.process.set_running(RunningPlan {

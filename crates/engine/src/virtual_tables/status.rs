@@ -130,6 +130,7 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
             ("Plan_cache_evictions", plans.evictions),
             ("Plan_cache_hits", plans.hits),
             ("Plan_cache_misses", plans.misses),
+            ("Plan_cache_template_hits", plans.template_hits),
         ]
         .map(|(name, n)| (name.to_owned(), n.to_string())),
     );

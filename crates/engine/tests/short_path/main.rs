@@ -15,5 +15,6 @@ mod plans;
 mod random;
 mod rights;
 mod sessions;
+mod templates;
 mod values;
 mod writes;

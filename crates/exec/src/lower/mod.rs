@@ -58,7 +58,7 @@ use datafusion_physical_plan::{
 };
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
 use muster_types::{Result, SqlError, SqlType};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// Operators that deliver the columns of a scope.
 #[derive(Clone)]
@@ -121,7 +121,7 @@ pub(crate) fn field_name(id: ColId) -> String {
 pub struct Lowerer<'a> {
     pub context: &'a ExecContext,
     /// The statement's columns and, behind them, those made up while lowering.
-    pub columns: Columns,
+    pub columns: Cow<'a, Columns>,
     texts: Arc<TextMemory>,
     /// Estimated bytes of a row of all leaves together: without long texts no row of the plan is much wider.
     row_bytes: f64,
@@ -152,7 +152,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
     let run = SharedRows::default();
     let mut lowerer = Lowerer {
         context,
-        columns: columns.clone(),
+        columns: Cow::Borrowed(columns),
         texts,
         row_bytes: 0.0,
         text_bytes: 0,
@@ -283,7 +283,7 @@ impl Lowerer<'_> {
 
     /// A column that the statement does not have.
     pub fn new_column(&mut self, ty: SqlType) -> ColId {
-        self.columns.add(ColumnMeta { name: String::new(), ty, nullable: true, origin: None, decimals: None })
+        self.columns.to_mut().add(ColumnMeta { name: String::new(), ty, nullable: true, origin: None, decimals: None })
     }
 
     pub fn field(&self, id: ColId, nullable: bool) -> FieldRef {

@@ -65,7 +65,7 @@ impl Lowerer<'_> {
             steps,
             outputs,
             rows,
-            columns: self.columns.clone(),
+            columns: self.columns.clone().into_owned(),
             context,
             keys,
             kept: recursion.columns.iter().map(kept).collect(),

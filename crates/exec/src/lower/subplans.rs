@@ -102,7 +102,7 @@ impl Lowerer<'_> {
             outputs: positions,
             params,
             left,
-            columns: self.columns.clone(),
+            columns: self.columns.clone().into_owned(),
             // The plan has the values of its parameters by now.
             context: ExecContext { parameters: Arc::default(), ..self.context.clone() },
         })

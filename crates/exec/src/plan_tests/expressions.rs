@@ -252,7 +252,7 @@ fn with_parameters(expr: Expr) -> (Expr, Vec<Value>) {
     let expr = expr.rewrite(&mut |e| match e {
         Expr::Literal { value, ty } => {
             values.push(value);
-            Expr::Parameter { index: values.len() - 1, ty }
+            Expr::parameter(values.len() - 1, ty)
         }
         other => other,
     });
@@ -287,7 +287,7 @@ fn a_plan_runs_with_any_parameters() {
     let mut q = Query::new();
     let ids = q.columns(&[INT]);
     let input = q.values(&ids, (0..10).map(|i| vec![int(i)]).collect());
-    let below = Expr::compare(CompareOp::Lt, column(ids[0]), Expr::Parameter { index: 0, ty: INT });
+    let below = Expr::compare(CompareOp::Lt, column(ids[0]), Expr::parameter(0, INT));
     let filter = plan(PlanOp::Filter { input: Box::new(input), predicates: vec![below] }, ids);
     let run = |values: Vec<Value>| q.try_run_in(&filter, ExecContext { parameters: values.into(), ..q.context() });
     assert_eq!(run(vec![int(3)]).unwrap().len(), 3);

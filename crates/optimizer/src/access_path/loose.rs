@@ -105,7 +105,9 @@ impl Loose<'_> {
             Some(r) => (r.ranges.clone(), Vec::new()),
             None => (vec![KeyRange::all()], Vec::new()),
         };
-        let scan = Scan { ranges, steering, distinct_prefix: Some(distinct), ordered: true, reverse, ..scan };
+        let conditions = self.request.with_parameters();
+        let scan =
+            Scan { ranges, steering, distinct_prefix: Some(distinct), ordered: true, reverse, conditions, ..scan };
         let output = scan.columns.iter().map(|(id, _)| *id).collect();
         Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, order))
     }

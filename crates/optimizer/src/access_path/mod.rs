@@ -26,8 +26,8 @@ use crate::scope::{self, ColSet};
 pub use costing::EarlyStopRisk;
 use costing::{PathBuilder, range_rows};
 use muster_algebra::{
-    ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
-    Switch, TableDef,
+    ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, ScanConditions, SortKey,
+    Statistics, Switch, TableDef,
 };
 use order::order_of;
 use rows::RangeShare;
@@ -60,6 +60,19 @@ pub struct Request<'a> {
     pub takes_risks: bool,
     /// What is known of the ranges that the conjuncts leave.
     pub known: &'a KnownRanges,
+}
+
+impl Request<'_> {
+    /// The conditions, for a plan that is to serve other values of its parameters; `None` if there are no parameters.
+    fn with_parameters(&self) -> Option<Arc<ScanConditions>> {
+        let has_parameter = |conjunct: &Expr| {
+            let mut found = false;
+            conjunct.visit(&mut |e| found |= matches!(e, Expr::Parameter { .. }));
+            found
+        };
+        let any = self.conjuncts.iter().any(has_parameter);
+        any.then(|| Arc::new(ScanConditions { columns: self.columns.to_vec(), conjuncts: self.conjuncts.to_vec() }))
+    }
 }
 
 /// One way to read the table.
@@ -200,7 +213,11 @@ pub fn entries(
     };
     let cost_ms = options.cost.sequential_reads(&tree, rows_read) + scan_ms + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };
-    let scan = Scan { ranges: found.ranges.clone(), ..reading.scan(required, estimator, options) };
+    let scan = Scan {
+        ranges: found.ranges.clone(),
+        conditions: request.with_parameters(),
+        ..reading.scan(required, estimator, options)
+    };
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
     Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, Vec::new()))
 }
@@ -285,6 +302,7 @@ fn build(
         }
         None => (vec![KeyRange::all()], Vec::new(), request.conjuncts.to_vec()),
     };
+    let all_conditions = request.with_parameters();
     let scan = Reading { table: request.table, alias: request.alias, index: path.index, columns, conditions }.scan(
         request.required,
         estimator,
@@ -312,6 +330,7 @@ fn build(
             ordered: path.ordered.is_some(),
             reverse: path.ordered == Some(true),
             limit,
+            conditions: all_conditions,
             ..scan
         }),
         output,
@@ -359,6 +378,7 @@ impl Reading<'_> {
             ordered: false,
             reverse: false,
             limit: None,
+            conditions: None,
         }
     }
 }

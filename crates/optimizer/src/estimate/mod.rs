@@ -19,7 +19,7 @@ use crate::intervals::{
     column_values::{ColumnValues, Values},
     part_values::Part,
 };
-use crate::literal::literal;
+use crate::literal::{is_constant, planned_value};
 use crate::properties;
 use crate::scope::{self, ColSet};
 pub use column::ColumnEstimate;
@@ -417,7 +417,7 @@ impl Estimator {
             }
             _ if is_aggregate(left) || is_aggregate(right) => AGGREGATE_SHARE,
             // Two columns against each other: either may be the larger.
-            _ if literal(left).is_none() && literal(right).is_none() => self.below(op, left, right),
+            _ if !is_constant(left) && !is_constant(right) => self.below(op, left, right),
             _ => RANGE_SHARE * self.known_share(left) * self.known_share(right),
         }
     }
@@ -471,7 +471,7 @@ impl Estimator {
 
     fn like(&self, arg: &Expr, pattern: &Expr, escape: Option<char>) -> f64 {
         let known = self.known_share(arg);
-        let Some((Value::Text(text), _)) = literal(pattern) else { return LIKE_SHARES.2 * known };
+        let Some((Value::Text(text), _)) = planned_value(pattern) else { return LIKE_SHARES.2 * known };
         if !text.contains(['%', '_']) {
             return self.equality(arg);
         }

@@ -2,7 +2,7 @@
 //! is aggregated. Sums of many values lie as the normal distribution says, about.
 
 use super::{Estimator, column::ColumnEstimate};
-use crate::literal::literal;
+use crate::literal::planned_value;
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr};
 use muster_types::order;
 
@@ -44,7 +44,7 @@ impl Outcome {
 
     /// Share of the groups whose outcome compares so with a literal.
     pub fn share(&self, op: CompareOp, with: &Expr) -> Option<f64> {
-        let bound = order::number(literal(with)?.0)?;
+        let bound = order::number(planned_value(with)?.0)?;
         let above = match self.deviation > 0.0 {
             true => upper_tail((bound - self.mean) / self.deviation),
             false => f64::from(self.mean > bound),

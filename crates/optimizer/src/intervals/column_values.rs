@@ -1,7 +1,7 @@
 //! The values of a column for which a condition on it alone is TRUE.
 
 use super::{Cut, Interval, complement, is_ordered, normalised};
-use crate::literal::{exact_value, floor_value, is_lossless_cast, literal};
+use crate::literal::{exact_value, floor_value, is_lossless_cast, planned_value};
 use muster_algebra::{ColId, CompareOp, Expr, SqlType, Value};
 use muster_types::collation::LikePattern;
 
@@ -55,7 +55,7 @@ impl ColumnValues {
             Expr::Like { arg, pattern, escape, negated: false } => {
                 let Expr::Column(id) = &**arg else { return None };
                 let SqlType::Text { collation, .. } = ty_of(*id)? else { return None };
-                let (pattern, from) = literal(pattern)?;
+                let (pattern, from) = planned_value(pattern)?;
                 let values = match pattern {
                     Value::Null => Values::Intervals { intervals: Vec::new(), exact: true },
                     Value::Text(text) if from.collation() == Some(collation) => {
@@ -98,7 +98,7 @@ fn bare_column(expr: &Expr, ty_of: &dyn Fn(ColId) -> Option<SqlType>) -> Option<
 
 /// The values of a column for which `column op constant` is TRUE.
 fn compared(op: CompareOp, constant: &Expr, ty: SqlType) -> Option<Vec<Interval>> {
-    let (value, from) = literal(constant)?;
+    let (value, from) = planned_value(constant)?;
     if value.is_null() {
         let null = Interval::point(Value::Null);
         return Some(if op == CompareOp::NullSafeEq { vec![null] } else { Vec::new() });
@@ -123,7 +123,7 @@ fn listed(list: &[Expr], negated: bool, ty: SqlType) -> Option<Vec<Interval>> {
     }
     let mut points = Vec::with_capacity(list.len());
     for item in list {
-        let (value, from) = literal(item)?;
+        let (value, from) = planned_value(item)?;
         if value.is_null() {
             if negated {
                 return Some(Vec::new());

@@ -7,7 +7,7 @@ use crate::access_path::{self, Reading};
 use crate::cost::Tree;
 use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
-use crate::literal::{exact_value, literal};
+use crate::literal::{exact_constant, planned_value};
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, TracedTable};
@@ -364,7 +364,7 @@ fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
     })
 }
 
-/// The literal that a condition of the table says a column is equal to.
+/// The constant that a condition of the table says a column is equal to.
 fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
     base.predicates.iter().find_map(|p| {
         let Expr::Compare { op: CompareOp::Eq, left, right } = p else { return None };
@@ -372,9 +372,7 @@ fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
             (Expr::Column(c), other) | (other, Expr::Column(c)) if *c == id => other,
             _ => return None,
         };
-        let (value, from) = literal(other)?;
-        let value = exact_value(value, from, ty).filter(|v| !v.is_null())?;
-        Some(Expr::literal(value, ty))
+        exact_constant(other, ty).filter(|constant| planned_value(constant).is_some_and(|(value, _)| !value.is_null()))
     })
 }
 

@@ -4,7 +4,7 @@
 mod members;
 
 use super::{RewriteContext, update_exprs};
-use crate::literal::{exact_value, is_lossless_cast, literal};
+use crate::literal::{exact_constant, exact_value, is_lossless_cast, literal};
 use muster_algebra::{Columns, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
 use muster_types::{
     Result,
@@ -56,10 +56,9 @@ fn unwrap<'a>(expr: &'a Expr, columns: &Columns) -> Option<(&'a Expr, Wrapped)> 
 
 /// The constant that the bare column compares with as the wrapped one does with this.
 fn unwrapped_constant(expr: &Expr, wrapped: &Wrapped) -> Option<Expr> {
-    let (value, from) = literal(expr)?;
     match *wrapped {
-        Wrapped::Cast(to) => exact_value(value, from, to).map(|v| Expr::literal(v, to)),
-        Wrapped::Moved(micros, to) => match exact_value(value, from, to)? {
+        Wrapped::Cast(to) => exact_constant(expr, to),
+        Wrapped::Moved(micros, to) => match literal(expr).and_then(|(value, from)| exact_value(value, from, to))? {
             // The zero date is so in all zones, and before all that is moved.
             Value::DateTime(zero @ 0) => Some(Expr::literal(Value::DateTime(zero), to)),
             Value::DateTime(t) if is_calendar_day(datetime_parts(t).0) => {

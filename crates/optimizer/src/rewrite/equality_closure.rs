@@ -4,7 +4,7 @@
 use super::{RewriteContext, bottom_up};
 use crate::fingerprint::{self, ExprSet};
 use crate::join_order::graph::{EqualColumns, filtered};
-use crate::literal::literal;
+use crate::literal::is_constant;
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, SqlType};
 use muster_types::Result;
@@ -101,12 +101,12 @@ fn constrained_column(expr: &Expr) -> Option<ColId> {
     match expr {
         Expr::Compare { op, left, right } if *op != CompareOp::NotEq && *op != CompareOp::NullSafeEq => {
             match (&**left, &**right) {
-                (Expr::Column(id), other) | (other, Expr::Column(id)) => literal(other).map(|_| *id),
+                (Expr::Column(id), other) | (other, Expr::Column(id)) => is_constant(other).then_some(*id),
                 _ => None,
             }
         }
         Expr::InList { arg, list, negated: false } => match &**arg {
-            Expr::Column(id) if list.iter().all(|e| literal(e).is_some()) => Some(*id),
+            Expr::Column(id) if list.iter().all(is_constant) => Some(*id),
             _ => None,
         },
         _ => None,

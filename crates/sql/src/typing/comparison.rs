@@ -266,8 +266,8 @@ pub fn date_of_text(text: &Value, column: SqlType, modes: DateModes) -> Option<V
 pub(crate) fn date_parameter(item: &Item, column: SqlType) -> Option<Item> {
     let is_date = matches!(column, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
     match item.expr {
-        Expr::Parameter { index, ty } if is_date && ty.is_text() => {
-            Some(Item::new(Expr::Parameter { index, ty: column }, column))
+        Expr::Parameter { index, ty, .. } if is_date && ty.is_text() => {
+            Some(Item::new(Expr::parameter(index, column), column))
         }
         _ => None,
     }

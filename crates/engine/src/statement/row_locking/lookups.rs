@@ -85,7 +85,7 @@ impl StatementContext {
         keys: &[Expr],
         table: &Table,
     ) -> Result<BTreeMap<Vec<u8>, KeyRange>> {
-        let mut columns = planned.columns.clone();
+        let mut columns = (*planned.columns).clone();
         let mut exprs = Vec::with_capacity(keys.len());
         for (key, part) in keys.iter().zip(lookup.table.key_parts(lookup.index)) {
             let ty = lookup.table.columns[part.column].ty;

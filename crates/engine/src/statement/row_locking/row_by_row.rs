@@ -8,6 +8,7 @@ use crate::statement::{StatementContext, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan, Switch};
 use muster_types::{KeyRange, Result, Value};
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 /// Strategies that are off for a plan that leaves out locked rows: each of its tables is read by one scan of one index,
 /// entry by entry.
@@ -38,7 +39,7 @@ impl StatementContext {
                 self.lock_wanted(round, planned, &planned.plan, all, &mut scans)
             })?;
         }
-        replace(&mut planned.plan, all, &mut scans.into_iter());
+        replace(Arc::make_mut(&mut planned.plan), all, &mut scans.into_iter());
         Ok(())
     }
 

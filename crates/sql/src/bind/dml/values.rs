@@ -44,9 +44,7 @@ impl Binder<'_> {
         let wrong = || SqlError::wrong_arguments("EXECUTE");
         Ok(match self.env.parameters {
             Parameters::Values(values) => NewValue::Value(values.get(index).ok_or_else(wrong)?.clone()),
-            Parameters::Types(types) => {
-                NewValue::Expr(Expr::Parameter { index, ty: *types.get(index).ok_or_else(wrong)? })
-            }
+            Parameters::Types(types) => NewValue::Expr(Expr::parameter(index, *types.get(index).ok_or_else(wrong)?)),
             Parameters::Unknown => NewValue::Value(Value::Null),
         })
     }

@@ -101,7 +101,7 @@ impl Binder<'_> {
             V::Placeholder(name) => match self.env.parameters {
                 Parameters::Types(types) => {
                     let (index, ty) = of_position(name, types)?;
-                    let mut item = Item::new(Expr::Parameter { index, ty }, ty);
+                    let mut item = Item::new(Expr::parameter(index, ty), ty);
                     if item.derivation == Derivation::Implicit {
                         item.derivation = Derivation::Literal;
                     }

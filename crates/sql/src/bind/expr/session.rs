@@ -129,7 +129,7 @@ impl Binder<'_> {
         let literal = |value| Item::literal(value, ty);
         match self.env.session.moment_parameter(value) {
             // Traits of the item are those of a literal.
-            Some(index) => Item { expr: Expr::Parameter { index, ty }, ..literal(Value::Null) },
+            Some(index) => Item { expr: Expr::parameter(index, ty), ..literal(Value::Null) },
             None => literal(now(self.env.session)),
         }
     }
