@@ -7,8 +7,16 @@ use muster_storage::LoadProgress;
 use muster_types::{Result, SqlError};
 use std::{
     future::poll_fn,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
-    task::Poll,
+    pin::pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 use tokio::{runtime::Runtime, sync::mpsc, task::JoinHandle};
@@ -108,35 +116,50 @@ pub fn few_rows(
     stopped: impl Future<Output = SqlError>,
     stalled: impl FnMut() + Send + 'static,
 ) -> Result<RowStream> {
-    let runtime = runtime()?;
+    let _inside = runtime()?.enter();
     let (mut head, began) = (Vec::new(), Instant::now());
-    let rest = runtime.block_on(async {
-        let mut rows = start()?;
-        tokio::pin!(stopped);
-        while head.len() < HEAD_BATCHES_MAX {
-            // Without a timer, which would wake another thread.
-            let next = poll_fn(|cx| {
-                if let Poll::Ready(error) = stopped.as_mut().poll(cx) {
-                    return Poll::Ready(Err(error));
-                }
-                match rows.poll_next_unpin(cx) {
-                    Poll::Ready(next) => Poll::Ready(Ok(Some(next))),
-                    Poll::Pending if began.elapsed() >= HEAD_MAX => Poll::Ready(Ok(None)),
-                    Poll::Pending => Poll::Pending,
-                }
-            });
-            match next.await? {
-                Some(Some(batch)) => head.push(batch),
-                Some(None) => return Ok::<_, SqlError>(None),
-                None => break,
-            }
+    let mut rest = start()?;
+    let mut stopped = pin!(stopped);
+    while head.len() < HEAD_BATCHES_MAX {
+        let next = poll_fn(|cx| match stopped.as_mut().poll(cx) {
+            Poll::Ready(error) => Poll::Ready(Err(error)),
+            Poll::Pending => rest.poll_next_unpin(cx).map(Ok),
+        });
+        match poll_here(next, began + HEAD_MAX).transpose()? {
+            Some(Some(batch)) => head.push(batch),
+            Some(None) => return Ok(stream::iter(head).boxed()),
+            None => break,
         }
-        Ok(Some(rows))
-    })?;
-    let head = stream::iter(head);
-    match rest {
-        None => Ok(head.boxed()),
-        Some(rest) => Ok(head.chain(rows(|| Ok(rest), stalled)?).boxed()),
+    }
+    Ok(stream::iter(head).chain(rows(|| Ok(rest), stalled)?).boxed())
+}
+
+/// Wakes a thread that polls a future.
+struct ThreadWaker {
+    thread: Thread,
+    is_woken: AtomicBool,
+}
+
+impl Wake for ThreadWaker {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Release);
+        self.thread.unpark();
+    }
+}
+
+/// Polls a future on this thread, which may be one that polls a session already: what is to let other tasks run may not
+/// wait for that. `None` if nothing has woken the future by a moment.
+fn poll_here<T>(future: impl Future<Output = T>, until: Instant) -> Option<T> {
+    let mut future = pin!(tokio::task::unconstrained(future));
+    let own = Arc::new(ThreadWaker { thread: thread::current(), is_woken: AtomicBool::new(false) });
+    let waker = Waker::from(own.clone());
+    loop {
+        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(ready);
+        }
+        while !own.is_woken.swap(false, Acquire) {
+            thread::park_timeout(until.checked_duration_since(Instant::now())?);
+        }
     }
 }
 

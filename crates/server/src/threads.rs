@@ -9,7 +9,7 @@
 //! for one statement each wait for each other. A connection that has a thread to itself waits on it for the disk.
 
 use futures::{FutureExt, future::BoxFuture};
-use muster_engine::waiting::serve_sessions;
+use muster_engine::{STACK_BYTES, waiting::serve_sessions};
 use std::{future::Future, io, sync::Arc, thread};
 use tokio::{runtime::Builder, sync::mpsc};
 
@@ -79,7 +79,9 @@ impl ConnectionThread {
         let connections = Arc::new(());
         hand_over(first, &connections, &arrivals)?;
         let counted = Arc::downgrade(&connections);
-        let thread = thread::Builder::new().name("connection".into()).spawn(|| {
+        // Queries that are over soon run here, too.
+        let builder = thread::Builder::new().name("connection".into()).stack_size(STACK_BYTES);
+        let thread = builder.spawn(|| {
             serve_sessions(counted);
             serve_all(arriving);
         })?;

@@ -96,3 +96,31 @@ async fn several_statements_in_one_read_are_answered_in_turn() {
         assert!(packet.starts_with(first), "{packet:?}");
     }
 }
+
+/// Queries that are over soon run on the thread of their connection, where nothing else polls what they wait for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queries_of_the_general_path_are_answered_where_they_arrive() {
+    let (address, _directory) = client::serve(10).await;
+    let (mut alone, mut general) = (Client::login(address, UTF8MB4).await, Client::login(address, UTF8MB4).await);
+    alone.ok(b"CREATE DATABASE d").await;
+    alone.ok(b"CREATE TABLE d.t (i INT PRIMARY KEY, a INT, s VARCHAR(30), KEY a (a))").await;
+    let rows: Vec<String> = (0..3000).map(|i| format!("({i}, {}, 'text {i}')", i % 100)).collect();
+    alone.ok(format!("INSERT INTO d.t VALUES {}", rows.join(",")).as_bytes()).await;
+    answer(&mut alone, b"\x03ANALYZE TABLE d.t").await;
+    general.ok(b"SET optimizer_switch = 'short_path=off'").await;
+    for query in [
+        "SELECT i, SUM(a) OVER (ORDER BY i) FROM d.t WHERE a = #",
+        "SELECT i, RANK() OVER (PARTITION BY a ORDER BY s DESC) FROM d.t WHERE a IN (#, 5) ORDER BY i",
+        "SELECT i FROM d.t WHERE a = # UNION SELECT a FROM d.t WHERE i = # ORDER BY 1",
+        "SELECT x.a, COUNT(*) FROM (SELECT DISTINCT a, s FROM d.t WHERE a = #) x GROUP BY x.a",
+        "SELECT i, (SELECT MAX(s) FROM d.t u WHERE u.a = t.a + 1) FROM d.t WHERE t.a = # ORDER BY s, i",
+        "WITH c AS (SELECT a, i FROM d.t WHERE a = #) SELECT * FROM c JOIN d.t ON t.i = c.i JOIN c k ON k.i = t.i ORDER BY t.i",
+        "SELECT a, GROUP_CONCAT(i ORDER BY i DESC) FROM d.t WHERE a BETWEEN # AND 7 GROUP BY a WITH ROLLUP",
+    ] {
+        for value in [3, 3, 4, 6, 4] {
+            let sql = format!("\x03{}", query.replace('#', &value.to_string()));
+            let wanted = answer(&mut general, sql.as_bytes()).await;
+            assert_eq!(answer(&mut alone, sql.as_bytes()).await, wanted, "{sql}");
+        }
+    }
+}

@@ -54,6 +54,7 @@ use crate::{
     threads,
     transaction::SessionTransaction,
     virtual_tables::status,
+    waiting,
 };
 use arrow_array::RecordBatch;
 use futures::StreamExt;
@@ -121,6 +122,21 @@ impl Session {
         threads::blocking(move || work(&mut state.lock())).await
     }
 
+    /// Runs one statement as [`Session::on_statement_thread`], but where it arrives if that was looked up as a query that
+    /// is over soon, and nobody else lives on the thread.
+    async fn on_some_thread<R: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut SessionState) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        if waiting::is_alone() {
+            let mut state = self.state.lock();
+            if state.has_light_query() {
+                return work(&mut state);
+            }
+        }
+        self.on_statement_thread(work).await
+    }
+
     /// Runs one statement.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome> {
         let (short, answer) = self.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await;
@@ -135,7 +151,7 @@ impl Session {
     pub async fn execute_generally(&mut self, sql: &str) -> Result<Outcome> {
         let begun = self.begin_generally(sql);
         let sql = sql.to_owned();
-        self.on_statement_thread(move |state| state.execute(&sql, begun)).await
+        self.on_some_thread(move |state| state.execute(&sql, begun)).await
     }
 
     /// Runs one statement and collects its rows (none for a statement without).
@@ -173,7 +189,7 @@ impl Session {
         let prepared = self.state.lock().prepared_for(id, parameters.len())?;
         let begun = self.begin_generally(&prepared.text);
         let parameters = parameters.to_vec();
-        self.on_statement_thread(move |state| state.execute_prepared(prepared, &parameters, begun)).await
+        self.on_some_thread(move |state| state.execute_prepared(prepared, &parameters, begun)).await
     }
 
     pub fn close_prepared(&mut self, id: u32) {

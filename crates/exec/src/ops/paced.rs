@@ -5,6 +5,7 @@ use super::{
     only,
     plan_methods::{no_expressions, rows_of_input},
 };
+use crate::ops::reschedule::reschedule;
 use arrow_array::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::TaskContext;
@@ -55,7 +56,7 @@ impl ExecutionPlan for PacedExec {
         let rows = self.rows;
         let batches = self.input.execute(partition, context)?;
         let paced = slices(batches, rows).then(|slice| async {
-            tokio::task::yield_now().await;
+            reschedule().await;
             slice
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), paced)))

@@ -1,5 +1,6 @@
 //! BENCHMARK(): an expression that is computed again and again.
 
+use crate::ops::reschedule::reschedule;
 use crate::{arrow_value, error::external, expr::Physical};
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Int64Type};
 use datafusion_common::Result;
@@ -43,7 +44,7 @@ impl Benchmark {
             for i in 0..count {
                 self.repeated.evaluate(&one)?;
                 if i % TURN == TURN - 1 {
-                    tokio::task::yield_now().await;
+                    reschedule().await;
                 }
             }
             results.push(Value::Int(0));

@@ -5,6 +5,7 @@
 
 use super::table::{Accumulators, Contents, Layout, Table};
 use crate::counters::OperatorCounter;
+use crate::ops::reschedule::reschedule;
 use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace, hashes};
 use arrow_array::RecordBatch;
 use datafusion_common::Result;
@@ -125,7 +126,7 @@ impl Hashed {
                 let to = spilled.get_or_insert_with(|| PartitionWriter::new(&self.space, &self.layout.states, level));
                 self.spill(&mut table, to)?;
                 // Whoever waits for the query may have gone.
-                tokio::task::yield_now().await;
+                reschedule().await;
             }
         }
         let timer = metrics.elapsed_compute().timer();

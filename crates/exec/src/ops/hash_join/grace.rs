@@ -7,6 +7,7 @@ use super::{
     input::{InputExec, read},
     preserves_build, preserves_probe,
 };
+use crate::ops::reschedule::reschedule;
 use crate::ops::{
     compact::used_bytes,
     spill::{LEVELS, PARTITIONS, PartitionWriter, SpillFile, hashes},
@@ -274,7 +275,7 @@ impl Kernel {
         while let Some(batch) = rows.try_next().await? {
             writer.write(&batch, &hashes(&self.key_values(side, &batch)?)?)?;
             // Whoever waits for the query may have gone.
-            tokio::task::yield_now().await;
+            reschedule().await;
         }
         self.spills.add(1);
         writer.finish()

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::counters::OperatorCounter;
 use crate::ops::compact::{compact, used_bytes};
+use crate::ops::reschedule::reschedule;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt32Array, cast::AsArray};
 use arrow_row::{RowConverter, SortField};
 use arrow_select::{
@@ -324,7 +325,7 @@ impl Sorter {
             }
             writer.write(&batch, keys)?;
             // Whoever waits for the query may have gone.
-            tokio::task::yield_now().await;
+            reschedule().await;
         }
         writer.finish()
     }

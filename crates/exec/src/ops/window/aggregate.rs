@@ -1,6 +1,7 @@
 //! Aggregates over frames. Within a partition both ends of frames only move forward.
 
 use super::{blocks::Block, without_negative_zero};
+use crate::ops::reschedule::reschedule;
 use crate::{
     agg::{BitOp, Kind, Moments},
     expr::{Physical, decimal256::widest_of},
@@ -214,7 +215,7 @@ async fn folded<S: Clone, R: Clone>(
         results.push(finish(&state));
         if steps > STEPS_BETWEEN_PAUSES {
             steps = 0;
-            tokio::task::yield_now().await;
+            reschedule().await;
         }
     }
     results
@@ -236,7 +237,7 @@ async fn by_frame(kind: &Kind, values: &ArrayRef, frames: &[Range<usize>]) -> Re
         places.push(results.len() as u64 - 1);
         if steps > STEPS_BETWEEN_PAUSES {
             steps = 0;
-            tokio::task::yield_now().await;
+            reschedule().await;
         }
     }
     let parts: Vec<&dyn Array> = results.iter().map(AsRef::as_ref).collect();

@@ -27,6 +27,7 @@ use super::{
     unordered,
 };
 use crate::expr::Physical;
+use crate::ops::reschedule::reschedule;
 use arrow_array::{
     ArrayRef, RecordBatch, UInt64Array,
     cast::AsArray,
@@ -149,7 +150,7 @@ impl Layout {
         for result in &self.results {
             columns.push(self.result(result, block).await?);
             // Other statements run, and one that is cancelled ends.
-            tokio::task::yield_now().await;
+            reschedule().await;
         }
         Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
     }
