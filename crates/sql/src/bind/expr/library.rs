@@ -232,21 +232,7 @@ impl Binder<'_> {
                 (SqlType::Float | SqlType::Double, _) => self.convert(item, SqlType::BIGINT),
                 _ => item,
             },
-            Takes::Exact => {
-                let item = match self.declared_type(&item) {
-                    Some(SqlType::Enum(_) | SqlType::Set(_)) => {
-                        let number = self.convert(item, SqlType::BIGINT);
-                        self.convert(number, EXACT_SECONDS)
-                    }
-                    _ => bytes_as_number(item),
-                };
-                let mut as_seconds = |binder: &mut Self, moment: Item| binder.convert(moment, EXACT_SECONDS).expr;
-                if let Some(seconds) = self.of_each_moment(&item, EXACT_SECONDS, &mut as_seconds) {
-                    return seconds;
-                }
-                let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
-                self.cut_beyond_micros(item)
-            }
+            Takes::Exact => self.exact_argument(item),
             Takes::Moment if is_of_whole_days(function) => {
                 let item = self.of_whole_day(item);
                 self.dated(item)
@@ -297,6 +283,23 @@ impl Binder<'_> {
                 self.convert(item, ty)
             }
         }
+    }
+
+    /// A number with all its digits, of a date or time the seconds.
+    fn exact_argument(&mut self, item: Item) -> Item {
+        let item = match self.declared_type(&item) {
+            Some(SqlType::Enum(_) | SqlType::Set(_)) => {
+                let number = self.convert(item, SqlType::BIGINT);
+                self.convert(number, EXACT_SECONDS)
+            }
+            _ => bytes_as_number(item),
+        };
+        let mut as_seconds = |binder: &mut Self, moment: Item| binder.convert(moment, EXACT_SECONDS).expr;
+        if let Some(seconds) = self.of_each_moment(&item, EXACT_SECONDS, &mut as_seconds) {
+            return seconds;
+        }
+        let item = self.number_of_text(&item, EXACT_SECONDS).unwrap_or(item);
+        self.cut_beyond_micros(item)
     }
 
     /// A date or time that a function reads itself.

@@ -9,6 +9,28 @@ use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 
 impl Binder<'_> {
+    fn charset_or_collation(&mut self, name: &str, of: &Item) -> Item {
+        let collation = match of.ty.collation() {
+            Some(collation) => collation,
+            // One of dates and times of several types is declared as a text.
+            None if self.of_each_moment(of, SqlType::Null, &mut |_, of| of.expr).is_some() => self.default_collation(),
+            None => Collation::Binary,
+        };
+        let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
+        // It is no text of the statement, which a conversion to a decimal tells from others.
+        let text = self.system_text(Value::Text(text.into()));
+        let expr = Expr::Cast { arg: Box::new(text.expr), ty: text.ty };
+        Item { expr, derivation: Derivation::Literal, ..Item::new(Expr::null(text.ty), text.ty) }
+    }
+
+    /// LENGTH in bytes, or in bits.
+    fn length(&mut self, name: &str, item: Item) -> Result<Item> {
+        let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
+        let length = call(F::Length, vec![arg], SqlType::BIGINT);
+        let eight = self.given(Value::Int(8));
+        Ok(if name == "BIT_LENGTH" { self.arithmetic(ArithmeticOp::Mul, length, eight) } else { length })
+    }
+
     pub(super) fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
         match name {
             "ISNULL" => {
@@ -19,32 +41,8 @@ impl Binder<'_> {
                 let seconds = self.convert(items.remove(0), SqlType::Double);
                 return Ok(call(F::Sleep, vec![seconds], SqlType::BIGINT));
             }
-            "CHARSET" | "COLLATION" => {
-                let collation = match items[0].ty.collation() {
-                    Some(collation) => collation,
-                    // One of dates and times of several types is declared as a text.
-                    None if self.of_each_moment(&items[0], SqlType::Null, &mut |_, of| of.expr).is_some() => {
-                        self.default_collation()
-                    }
-                    None => Collation::Binary,
-                };
-                let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
-                // It is no text of the statement, which a conversion to a decimal tells from others.
-                let text = self.system_text(Value::Text(text.into()));
-                let expr = Expr::Cast { arg: Box::new(text.expr), ty: text.ty };
-                return Ok(Item { expr, derivation: Derivation::Literal, ..Item::new(Expr::null(text.ty), text.ty) });
-            }
-            "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => {
-                let item = items.remove(0);
-                let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
-                let length = call(F::Length, vec![arg], SqlType::BIGINT);
-                let eight = self.given(Value::Int(8));
-                return Ok(if name == "BIT_LENGTH" {
-                    self.arithmetic(ArithmeticOp::Mul, length, eight)
-                } else {
-                    length
-                });
-            }
+            "CHARSET" | "COLLATION" => return Ok(self.charset_or_collation(name, &items[0])),
+            "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => return self.length(name, items.remove(0)),
             "COERCIBILITY" => {
                 let derivation = match self.declared_type(&items[0]) {
                     Some(SqlType::Bit { .. }) => Derivation::Implicit,
