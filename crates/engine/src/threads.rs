@@ -67,9 +67,10 @@ pub fn drop_elsewhere(dropped: impl Send + 'static) {
     }
 }
 
-/// Waits for something asynchronous, such as the rows of a query, on a thread for work that blocks.
+/// Waits for something asynchronous, such as the rows of a query, on a thread that may block.
 pub fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
-    Ok(runtime()?.block_on(future))
+    let _inside = runtime()?.enter();
+    poll_here(future, None).ok_or_else(|| SqlError::internal("a wait without a limit has ended"))
 }
 
 /// Runs blocking work that looks at `progress.cancelled`, and sets it when `cancel` is cancelled.
@@ -125,7 +126,7 @@ pub fn few_rows(
             Poll::Ready(error) => Poll::Ready(Err(error)),
             Poll::Pending => rest.poll_next_unpin(cx).map(Ok),
         });
-        match poll_here(next, began + HEAD_MAX).transpose()? {
+        match poll_here(next, Some(began + HEAD_MAX)).transpose()? {
             Some(Some(batch)) => head.push(batch),
             Some(None) => return Ok(stream::iter(head).boxed()),
             None => break,
@@ -148,8 +149,8 @@ impl Wake for ThreadWaker {
 }
 
 /// Polls a future on this thread, which may be one that polls a session already: what is to let other tasks run may not
-/// wait for that. `None` if nothing has woken the future by a moment.
-fn poll_here<T>(future: impl Future<Output = T>, until: Instant) -> Option<T> {
+/// wait for that. `None` if nothing has woken the future by the moment `until`.
+fn poll_here<T>(future: impl Future<Output = T>, until: Option<Instant>) -> Option<T> {
     let mut future = pin!(tokio::task::unconstrained(future));
     let own = Arc::new(ThreadWaker { thread: thread::current(), is_woken: AtomicBool::new(false) });
     let waker = Waker::from(own.clone());
@@ -158,7 +159,10 @@ fn poll_here<T>(future: impl Future<Output = T>, until: Instant) -> Option<T> {
             return Some(ready);
         }
         while !own.is_woken.swap(false, Acquire) {
-            thread::park_timeout(until.checked_duration_since(Instant::now())?);
+            match until {
+                Some(until) => thread::park_timeout(until.checked_duration_since(Instant::now())?),
+                None => thread::park(),
+            }
         }
     }
 }

@@ -123,4 +123,13 @@ async fn queries_of_the_general_path_are_answered_where_they_arrive() {
             assert_eq!(answer(&mut alone, sql.as_bytes()).await, wanted, "{sql}");
         }
     }
+    // Light with one value, and with another one a query that has to be admitted.
+    for value in [0, 0, 2, 0] {
+        let sql = format!(
+            "\x03SELECT COUNT(*), 'x' FROM d.t JOIN d.t x JOIN d.t y WHERE t.i < {value} AND x.a + y.a > t.i AND y.i < 500 \
+             UNION ALL SELECT 1, 'y'"
+        );
+        let wanted = answer(&mut general, sql.as_bytes()).await;
+        assert_eq!(answer(&mut alone, sql.as_bytes()).await, wanted, "{sql}");
+    }
 }
