@@ -158,9 +158,17 @@ fn poll_here<T>(future: impl Future<Output = T>, until: Option<Instant>) -> Opti
         if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return Some(ready);
         }
-        while !own.is_woken.swap(false, Acquire) {
-            match until {
-                Some(until) => thread::park_timeout(until.checked_duration_since(Instant::now())?),
+        loop {
+            // Also what has woken itself to let others run is not polled any longer.
+            let left = match until {
+                Some(until) => Some(until.checked_duration_since(Instant::now())?),
+                None => None,
+            };
+            if own.is_woken.swap(false, Acquire) {
+                break;
+            }
+            match left {
+                Some(left) => thread::park_timeout(left),
                 None => thread::park(),
             }
         }

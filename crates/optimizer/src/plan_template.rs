@@ -102,11 +102,16 @@ fn as_planned(
 fn ranges_of(scan: &Scan, conditions: &ScanConditions, options: &Options) -> Option<IndexRanges> {
     let ScanConditions { columns, conjuncts } = conditions;
     let found = Domains::new(&scan.table, columns, conjuncts, options, &KnownRanges::default()).ranges(scan.index);
-    if let Some(found) = found.filter(|ranges| ranges.parts > 0 || !scan.steering.is_empty()) {
-        return Some(std::rc::Rc::unwrap_or_clone(found));
+    let all = || vec![KeyRange::all()];
+    if let Some(found) = found.map(std::rc::Rc::unwrap_or_clone) {
+        // A scan that is not steered may leave out conditions that hold for all values of a column all the same.
+        return match found.parts > 0 || !scan.steering.is_empty() {
+            true => Some(found),
+            false => (scan.ranges == all()).then(|| IndexRanges { ranges: all(), steering: Vec::new(), ..found }),
+        };
     }
-    (scan.ranges == [KeyRange::all()]).then(|| IndexRanges {
-        ranges: vec![KeyRange::all()],
+    (scan.ranges == all()).then(|| IndexRanges {
+        ranges: all(),
         equal_parts: 0,
         fixed_parts: 0,
         parts: 0,

@@ -113,9 +113,10 @@ impl KeptQuery {
         Bound { rel: planned_for(self.bound.rel.clone(), values), ..self.bound.clone() }
     }
 
-    /// Returns true if the query is expected to be over soon and to wait for nothing but pages.
-    pub fn is_light(&self) -> bool {
-        let is_cheap = |last: &LastPlan| last.plan.estimate.cost_ms < LIGHT_MS;
+    /// Returns true if the query is expected to be over soon with these values and to wait for nothing but pages.
+    pub fn is_light(&self, values: &[Value]) -> bool {
+        let serves = |last: &LastPlan| last.values == values || last.template.is_some();
+        let is_cheap = |last: &LastPlan| last.plan.estimate.cost_ms < LIGHT_MS && serves(last);
         !self.may_take_long && self.last.lock().as_deref().is_some_and(is_cheap)
     }
 

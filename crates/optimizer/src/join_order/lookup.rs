@@ -7,7 +7,7 @@ use crate::access_path::{self, Reading};
 use crate::cost::Tree;
 use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
-use crate::literal::{exact_constant, planned_value};
+use crate::literal::{exact_constant, is_constant, planned_value};
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, TracedTable};
@@ -237,7 +237,7 @@ impl<'a> Lookups<'a> {
             keys.push(key);
             parts.push(part.id);
         }
-        let of_left = |e: &Expr| !matches!(e, Expr::Literal { .. });
+        let of_left = |e: &Expr| !is_constant(e);
         if !keys.iter().any(of_left) {
             return None;
         }

@@ -317,8 +317,8 @@ impl SessionState {
     /// Returns true if the statement that was looked for last is a query that is over soon by estimate, and does not wait
     /// for locks of tables.
     pub(super) fn has_light_query(&self) -> bool {
-        let is_light = self.short_path.kept.as_ref().is_some_and(|kept| kept.query.is_light());
-        is_light && self.transaction.locks().is_free_for_readers()
+        let is_light = self.short_path.kept.as_ref().is_some_and(|kept| kept.query.is_light(&kept.values));
+        is_light && !self.reads_lock(true) && self.transaction.locks().is_free_for_readers()
     }
 
     /// The query that the general path keeps for a statement, with its values, if that was looked for last.
