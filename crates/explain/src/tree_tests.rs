@@ -72,6 +72,7 @@ fn scan_of(name: &str, first: u32, index: usize, ranges: Vec<KeyRange>) -> Scan 
         ordered: false,
         reverse: false,
         limit: None,
+        conditions: None,
     }
 }
 

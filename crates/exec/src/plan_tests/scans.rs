@@ -121,6 +121,7 @@ impl Stored {
             ordered: false,
             reverse: false,
             limit: None,
+            conditions: None,
         }
     }
 }

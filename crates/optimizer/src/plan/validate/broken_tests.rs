@@ -37,6 +37,7 @@ fn read(t: &mut Tables, name: &str) -> Read {
         ordered: true,
         reverse: false,
         limit: None,
+        conditions: None,
     };
     let plan = Plan { order: vec![by(a)], ..node(PlanOp::Scan(scan), &[a, b], 1000.0) };
     Read { plan, a, b }

@@ -112,6 +112,7 @@ fn loose_scans() {
         ordered: true,
         reverse: false,
         limit: None,
+        conditions: None,
     };
     let least = t.computed("least");
     let call =
