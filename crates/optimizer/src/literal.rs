@@ -15,8 +15,9 @@ pub fn literal(expr: &Expr) -> Option<(&Value, SqlType)> {
     }
 }
 
-/// The value of a literal, or the one that a parameter is planned for: for estimates, and for key ranges, which are made
-/// anew for other values (`plan_template.rs`). Rewrites ask [`literal`] only, since they have to hold for all values.
+/// The value of a literal, or the one that a parameter is planned for: for estimates, and for key ranges, which are
+/// made anew for other values (`plan_template.rs`). Rewrites ask [`literal`] only, since they have to hold for all
+/// values.
 pub fn planned_value(expr: &Expr) -> Option<(&Value, SqlType)> {
     match expr {
         Expr::Parameter { ty, planned_for: Some(value), .. } => Some((value, *ty)),

@@ -1,11 +1,11 @@
 //! A plan that serves other values of a statement's parameters than those that it was made for.
 //!
-//! A relation with parameters is planned for certain values ([`Expr::Parameter`], `planned_for`). Rewrites do not look at
-//! these, so what they did holds for all values. Two things depend on the values: estimates, and the key ranges of scans
-//! with what follows from ranges (which conditions they imply, which parts of a key are fixed). For other values the
-//! ranges are made anew, from the conditions that a scan keeps ([`Scan::conditions`]). The plan serves these values if
-//! all that followed from the ranges follows from the new ones, too, and they hold about as many rows. Then no choice was
-//! wrong but by estimate, and not by much: only cheap plans become templates.
+//! A relation with parameters is planned for certain values ([`Expr::Parameter`], `planned_for`). Rewrites do not look
+//! at these, so what they did holds for all values. Two things depend on the values: estimates, and the key ranges of
+//! scans with what follows from ranges (which conditions they imply, which parts of a key are fixed). For other values
+//! the ranges are made anew, from the conditions that a scan keeps ([`Scan::conditions`]). The plan serves these
+//! values if all that followed from the ranges follows from the new ones, too, and they hold about as many rows. Then
+//! no choice was wrong but by estimate, and not by much: only cheap plans become templates.
 
 use crate::{
     interrupt::Interrupt,
@@ -40,8 +40,9 @@ struct RangesAsPlanned {
 }
 
 impl PlanTemplate {
-    /// Makes a template of a plan whose parameters have values that they were planned for. `None` if the plan serves these
-    /// values only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was planned with.
+    /// Makes a template of a plan whose parameters have values that they were planned for. `None` if the plan serves
+    /// these values only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was
+    /// planned with.
     pub fn of(plan: &Plan, statistics: &dyn Statistics, options: &Options) -> Option<PlanTemplate> {
         if plan.estimate.cost_ms > COST_MS_MAX {
             return None;
@@ -174,8 +175,8 @@ fn visit_scans_within(expr: &Expr, f: &mut dyn FnMut(&Scan)) {
     }
 }
 
-/// Puts values in place of the parameters of a plan, and hands its scans to `f`, in the order of [`visit_scans`]. `None` if
-/// `f` gives up, or a parameter cannot have its value.
+/// Puts values in place of the parameters of a plan, and hands its scans to `f`, in the order of [`visit_scans`].
+/// `None` if `f` gives up, or a parameter cannot have its value.
 fn set_values(plan: &mut Plan, values: &[Value], f: &mut dyn FnMut(&mut Scan) -> Option<()>) -> Option<()> {
     match &mut plan.op {
         PlanOp::Scan(scan) => f(scan)?,

@@ -114,6 +114,7 @@ pub const OPTIMIZER: &[&[&str]] = &[
     &["unreadable_indexes"],
     &["physical"],
     &["remembered"],
+    &["plan_template"],
 ];
 
 /// The modules of `sql` from the ground up.

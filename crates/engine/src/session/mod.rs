@@ -122,8 +122,8 @@ impl Session {
         threads::blocking(move || work(&mut state.lock())).await
     }
 
-    /// Runs one statement as [`Session::on_statement_thread`], but where it arrives if that was looked up as a query that
-    /// is over soon, and nobody else lives on the thread.
+    /// Runs one statement as [`Session::on_statement_thread`], but where it arrives if that was looked up as a query
+    /// that is over soon, and nobody else lives on the thread.
     async fn on_some_thread<R: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut SessionState) -> Result<R> + Send + 'static,

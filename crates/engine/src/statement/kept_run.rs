@@ -68,8 +68,8 @@ impl KeptRun {
         plan
     }
 
-    /// A plan for the values that serves others, too, and is kept. `None` if there is none that is about as cheap as one
-    /// that was made for its values.
+    /// A plan for the values that serves others, too, and is kept. `None` if there is none that is about as cheap as
+    /// one that was made for its values.
     fn plan_with_template(
         &self,
         context: &Arc<StatementContext>,

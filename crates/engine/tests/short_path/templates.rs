@@ -7,8 +7,8 @@ use crate::{
     random_data::Random,
 };
 
-/// The statement with other numbers behind its first WHERE, where they are values: behind an operator, in a list, behind
-/// BETWEEN and AND.
+/// The statement with other numbers behind its first WHERE, where they are values: behind an operator, in a list,
+/// behind BETWEEN and AND.
 fn with_other_numbers(sql: &str, random: &mut Random) -> String {
     let Some((head, tail)) = sql.split_once(" WHERE ") else { return sql.to_owned() };
     let mut out = format!("{head} WHERE ");

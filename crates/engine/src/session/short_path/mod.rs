@@ -314,8 +314,8 @@ impl SessionState {
         self.short_path.kept = Some(KeptStatement { query, text, given, values });
     }
 
-    /// Returns true if the statement that was looked for last is a query that is over soon by estimate, and does not wait
-    /// for locks of tables.
+    /// Returns true if the statement that was looked for last is a query that is over soon by estimate, and does not
+    /// wait for locks of tables.
     pub(super) fn has_light_query(&self) -> bool {
         let is_light = self.short_path.kept.as_ref().is_some_and(|kept| kept.query.is_light(&kept.values));
         is_light && !self.reads_lock(true) && self.transaction.locks().is_free_for_readers()

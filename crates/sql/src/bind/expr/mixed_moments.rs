@@ -1,6 +1,6 @@
 //! Dates and times of several types of which CASE or IF chooses one: the result is a datetime, but MySQL asks the
-//! chosen value itself for its number and for its time of day (`Item_func_case::val_int`, `Item_func_if::get_time`), so that a
-//! DATE is 20010131 and a TIME has more than 23 hours.
+//! chosen value itself for its number and for its time of day (`Item_func_case::val_int`, `Item_func_if::get_time`),
+//! so that a DATE is 20010131 and a TIME has more than 23 hours.
 
 use crate::{bind::binder::Binder, typing::Item};
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
