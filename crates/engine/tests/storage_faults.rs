@@ -371,7 +371,7 @@ async fn counters_go_back_only_when_they_are_told_to() {
 
 /// The catalog as formats 1 and 2 held it: one value with all definitions.
 fn former_catalog(bytes: &[u8]) -> serde_json::Value {
-    let kind = FileKind { magic: *b"MUSTCATA", version: 5 };
+    let kind = FileKind { magic: *b"MUSTCATA", version: 6 };
     let definitions = Definitions::from_bytes(bytes, kind).unwrap().values;
     let value = |bytes: &[u8]| -> serde_json::Value { serde_json::from_slice(bytes).unwrap() };
     let of = |kind: &str, database: &str| -> Vec<serde_json::Value> {
@@ -437,7 +437,7 @@ async fn a_catalog_without_constraints_is_taken_over(version: u32) {
     drop((session, database));
     let path = home.path().join("catalog.mus");
     let kind = |version| FileKind { magic: *b"MUSTCATA", version };
-    let definitions = Definitions::from_bytes(&home.read(&path), kind(5)).unwrap();
+    let definitions = Definitions::from_bytes(&home.read(&path), kind(6)).unwrap();
     let former = Definitions { kind: kind(version), ..definitions }.to_bytes();
     home.write(&path, &former);
     assert_eq!(observe_anew(&home).await, wanted);
