@@ -425,7 +425,7 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
 /// without CHECK constraints or foreign keys does not open, also when no checkpoint passes that record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn catalogs_without_constraints_are_taken_over() {
-    for version in [3, 4] {
+    for version in [3, 4, 5] {
         a_catalog_without_constraints_is_taken_over(version).await;
     }
 }
@@ -453,7 +453,7 @@ async fn a_catalog_without_constraints_is_taken_over(version: u32) {
     let text = run(&mut session, "SHOW CREATE TABLE d.one").await;
     assert!(text[0][1].contains("CHECK ((`a` > 0))"), "{text:?}");
     drop((session, database));
-    assert!(Definitions::from_bytes(&home.read(&path), kind(5)).is_ok());
+    assert!(Definitions::from_bytes(&home.read(&path), kind(6)).is_ok());
 }
 
 /// Format 2 held all definitions in one value. The first change makes it a file of definitions by key, also when no
