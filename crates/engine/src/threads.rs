@@ -152,25 +152,19 @@ impl Wake for ThreadWaker {
 /// wait for that. `None` if nothing has woken the future by the moment `until`.
 fn poll_here<T>(future: impl Future<Output = T>, until: Option<Instant>) -> Option<T> {
     let mut future = pin!(tokio::task::unconstrained(future));
-    let own = Arc::new(ThreadWaker { thread: thread::current(), is_woken: AtomicBool::new(false) });
+    // The first poll is as if something had woken it.
+    let own = Arc::new(ThreadWaker { thread: thread::current(), is_woken: AtomicBool::new(true) });
     let waker = Waker::from(own.clone());
     loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        if own.is_woken.swap(false, Acquire)
+            && let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker))
+        {
             return Some(ready);
         }
-        loop {
-            // Also what has woken itself to let others run is not polled any longer.
-            let left = match until {
-                Some(until) => Some(until.checked_duration_since(Instant::now())?),
-                None => None,
-            };
-            if own.is_woken.swap(false, Acquire) {
-                break;
-            }
-            match left {
-                Some(left) => thread::park_timeout(left),
-                None => thread::park(),
-            }
+        // Also what has woken itself to let others run is not polled beyond the moment; else parking returns at once.
+        match until {
+            Some(until) => thread::park_timeout(until.checked_duration_since(Instant::now())?),
+            None => thread::park(),
         }
     }
 }

@@ -7,9 +7,9 @@ use super::{
     input::{InputExec, read},
     preserves_build, preserves_probe,
 };
-use crate::ops::reschedule::reschedule;
 use crate::ops::{
     compact::used_bytes,
+    reschedule::reschedule,
     spill::{LEVELS, PARTITIONS, PartitionWriter, SpillFile, hashes},
 };
 use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};

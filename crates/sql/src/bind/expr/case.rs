@@ -256,14 +256,13 @@ impl Binder<'_> {
             return None;
         }
         let results: Vec<Expr> = results.cloned().collect();
-        let mut texts = results.into_iter().map(|result| {
+        let texts = results.into_iter().map(|result| {
             let from = self.type_of(&result);
             let number = given(self, &result).unwrap_or_else(|| Item::new(result, from));
             self.cast_to(number, ty).expr
         });
-        let branches = branches.iter().map(|(test, _)| test.clone()).zip(texts.by_ref()).collect();
-        let otherwise = texts.next().map(Box::new);
-        let expr = Expr::Case { branches, otherwise, ty };
+        let texts = texts.collect();
+        let expr = case(branches.iter().map(|(test, _)| test.clone()).collect(), texts, ty);
         Some(Item { derivation: Derivation::Numeric, ..Item::new(expr, ty) })
     }
 
@@ -334,7 +333,7 @@ fn bits_of_literal(item: &Item) -> Option<Expr> {
 }
 
 /// A searched CASE; one result more than tests is the ELSE.
-fn case(tests: Vec<Expr>, mut results: Vec<Expr>, ty: SqlType) -> Expr {
+pub(super) fn case(tests: Vec<Expr>, mut results: Vec<Expr>, ty: SqlType) -> Expr {
     let otherwise = if results.len() > tests.len() { results.pop().map(Box::new) } else { None };
     Expr::Case { branches: tests.into_iter().zip(results).collect(), otherwise, ty }
 }

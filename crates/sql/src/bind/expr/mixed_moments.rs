@@ -2,6 +2,7 @@
 //! chosen value itself for its number and for its time of day (`Item_func_case::val_int`, `Item_func_if::get_time`),
 //! so that a DATE is 20010131 and a TIME has more than 23 hours.
 
+use super::case::case;
 use crate::{bind::binder::Binder, typing::Item};
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
 use muster_types::{SqlType, Value, temporal::FSP_MAX};
@@ -41,16 +42,15 @@ impl Binder<'_> {
         if !given.iter().any(|result| is_of_other_type(self.type_of(result), *chosen)) {
             return None;
         }
-        let mut made = given.into_iter().map(|result| {
+        let made = given.into_iter().map(|result| {
             let from = self.type_of(&result);
             match &result {
                 Expr::Literal { value, .. } if value.is_null() => Expr::null(ty),
                 _ => of(self, Item::new(result, from)),
             }
         });
-        let branches = branches.iter().map(|(test, _)| test.clone()).zip(made.by_ref()).collect();
-        let otherwise = made.next().map(Box::new);
-        Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
+        let made = made.collect();
+        Some(Item::new(case(branches.iter().map(|(test, _)| test.clone()).collect(), made, ty), ty))
     }
 
     /// The value as type `ty`, if it is one that CASE has made of values of other types which MySQL asks themselves.

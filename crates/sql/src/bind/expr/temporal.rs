@@ -1,6 +1,6 @@
 //! Dates: INTERVAL arithmetic, EXTRACT.
 
-use super::{ExprContext, function::call, literal::bytes_as_number};
+use super::{ExprContext, case::case, function::call, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
@@ -191,16 +191,15 @@ impl Binder<'_> {
         if given.iter().all(|result| self.type_of(result).is_text() || self.type_of(result) == SqlType::Null) {
             return None;
         }
-        let mut made = given.into_iter().map(|result| {
+        let made = given.into_iter().map(|result| {
             let from = self.type_of(&result);
             match from {
                 SqlType::Null => Expr::null(ty),
                 _ => of(self, Item::new(result, from)),
             }
         });
-        let branches = branches.iter().map(|(test, _)| test.clone()).zip(made.by_ref()).collect();
-        let otherwise = made.next().map(Box::new);
-        Some(Item::new(Expr::Case { branches, otherwise, ty }, ty))
+        let made = made.collect();
+        Some(Item::new(case(branches.iter().map(|(test, _)| test.clone()).collect(), made, ty), ty))
     }
 
     /// A CASE that has made texts of values some of which are none, with these as the dates that MySQL reads of them:
