@@ -235,6 +235,7 @@ files! {
     json_columns
     json_functions
     json_members
+    json_paths
     json_schema
     json_table
     json_text

@@ -20,6 +20,11 @@ pub(super) fn document<'a>(call: &Call, args: &'a [Value], i: usize) -> Result<C
     }
 }
 
+/// As [`document`]; `None` for NULL.
+pub(super) fn document_or_null<'a>(call: &Call, args: &'a [Value], i: usize) -> Result<Option<Cow<'a, [u8]>>> {
+    if args[i].is_null() { Ok(None) } else { document(call, args, i).map(Some) }
+}
+
 /// As [`document`], as a tree.
 pub(super) fn tree(call: &Call, args: &[Value], i: usize) -> Result<JsonValue> {
     match args.get(i) {
@@ -28,6 +33,11 @@ pub(super) fn tree(call: &Call, args: &[Value], i: usize) -> Result<JsonValue> {
         Some(Value::Bytes(_)) => Err(binary_text()),
         _ => Err(no_json(call, i)),
     }
+}
+
+/// As [`tree`]; `None` for NULL.
+pub(super) fn tree_or_null(call: &Call, args: &[Value], i: usize) -> Result<Option<JsonValue>> {
+    if args[i].is_null() { Ok(None) } else { tree(call, args, i).map(Some) }
 }
 
 /// 3144.

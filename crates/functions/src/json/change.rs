@@ -1,6 +1,6 @@
 //! Documents with values put in, replaced and taken out.
 
-use super::argument::{part, single_path, tree, value};
+use super::argument::{part, single_path, tree_or_null, value};
 use crate::Call;
 use muster_types::{
     ErrorCode, Result, SqlError, Value,
@@ -14,10 +14,7 @@ fn change_each(
     args: &[Value],
     mut change: impl FnMut(&mut JsonValue, &JsonPath, JsonValue) -> Result<()>,
 ) -> Result<Value> {
-    if args[0].is_null() {
-        return Ok(Value::Null);
-    }
-    let mut document = tree(call, args, 0)?;
+    let Some(mut document) = tree_or_null(call, args, 0)? else { return Ok(Value::Null) };
     for i in (1..args.len()).step_by(2) {
         let Some(path) = single_path(args, i)? else { return Ok(Value::Null) };
         change(&mut document, &path, part(call, args, i + 1))?;
@@ -96,15 +93,26 @@ pub(super) fn array_append(call: &mut Call, args: &[Value]) -> Result<Value> {
     })
 }
 
-/// `JSON_ARRAY_INSERT(document, path, value, ..)`: elements from the place on move on. Error 3165 for a path that does
-/// not end with an index.
+/// As [`place`], where an index leads into arrays only.
+fn place_in_arrays<'a>(value: &'a mut JsonValue, legs: &[PathLeg]) -> Option<&'a mut JsonValue> {
+    let next = match (legs.first(), value) {
+        (None, value) => return Some(value),
+        (Some(leg @ PathLeg::Member(_)), value) => place(value, std::slice::from_ref(leg))?,
+        (Some(leg), value @ JsonValue::Array(_)) => place(value, std::slice::from_ref(leg))?,
+        _ => return None,
+    };
+    place_in_arrays(next, &legs[1..])
+}
+
+/// `JSON_ARRAY_INSERT(document, path, value, ..)`: elements from the place on move on. An index leads into arrays only.
+/// Error 3165 for a path that does not end with an index.
 pub(super) fn array_insert(call: &mut Call, args: &[Value]) -> Result<Value> {
     change_each(call, args, |document, path, new| {
         let Some((PathLeg::Element(index), before)) = path.legs.split_last() else {
             let message = "A path expression is not a path to a cell in an array.";
             return Err(SqlError::new(ErrorCode::InvalidJsonPathArrayCell, message));
         };
-        if let Some(JsonValue::Array(items)) = place(document, before) {
+        if let Some(JsonValue::Array(items)) = place_in_arrays(document, before) {
             let at = match index {
                 ArrayIndex::First(n) => (*n as usize).min(items.len()),
                 ArrayIndex::Last(n) => items.len().saturating_sub(*n as usize + 1),
@@ -115,17 +123,17 @@ pub(super) fn array_insert(call: &mut Call, args: &[Value]) -> Result<Value> {
     })
 }
 
-/// `JSON_REMOVE(document, path, ..)`. Error 3153 for the document itself.
+/// `JSON_REMOVE(document, path, ..)`. Error 3153 for the document itself, when all paths have been read.
 pub(super) fn remove(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let mut document = tree(call, args, 0)?;
+    let Some(mut document) = tree_or_null(call, args, 0)? else { return Ok(Value::Null) };
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
         let Some(path) = single_path(args, i)? else { return Ok(Value::Null) };
-        if path.legs.is_empty() {
-            let message = "The path expression '$' is not allowed in this context.";
-            return Err(SqlError::new(ErrorCode::JsonVacuousPath, message));
-        }
         paths.push(path);
+    }
+    if paths.iter().any(|path| path.legs.is_empty()) {
+        let message = "The path expression '$' is not allowed in this context.";
+        return Err(SqlError::new(ErrorCode::JsonVacuousPath, message));
     }
     for path in &paths {
         take_out(&mut document, &path.legs);

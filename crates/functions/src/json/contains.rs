@@ -1,6 +1,6 @@
 //! What is in a document.
 
-use super::argument::{document, is_one, part, path, single_path};
+use super::argument::{document, document_or_null, is_one, part, path, single_path};
 use crate::Call;
 use muster_types::{
     Result, Value,
@@ -8,13 +8,16 @@ use muster_types::{
 };
 use std::collections::HashSet;
 
-/// `JSON_CONTAINS(document, candidate [, path])`; NULL for a path that leads nowhere.
+/// `JSON_CONTAINS(document, candidate [, path])`; NULL for a path that leads nowhere. Arguments behind the first that
+/// is NULL are not looked at.
 pub(super) fn contains(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let (target, candidate) = (document(call, args, 0)?, document(call, args, 1)?);
+    let Some(target) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
+    let Some(candidate) = document_or_null(call, args, 1)? else { return Ok(Value::Null) };
     let target = JsonView::new(&target);
-    let target = match single_path(args, 2)? {
-        None => Some(target),
-        Some(path) => json::seek(target, &path).first().copied(),
+    let target = match (single_path(args, 2)?, args.len()) {
+        (None, 2) => Some(target),
+        (None, _) => None,
+        (Some(path), _) => json::seek(target, &path).first().copied(),
     };
     Ok(target.map_or(Value::Null, |target| Value::Bool(holds(target, JsonView::new(&candidate)))))
 }
@@ -83,7 +86,8 @@ pub(super) fn member_of(call: &mut Call, args: &[Value]) -> Result<Value> {
 /// `JSON_OVERLAPS(a, b)`: two arrays with an element in common, two objects with a member in common, an array that has
 /// the other value as an element, or two equal scalars.
 pub(super) fn overlaps(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
+    let Some(a) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
+    let Some(b) = document_or_null(call, args, 1)? else { return Ok(Value::Null) };
     let (a, b) = (JsonView::new(&a), JsonView::new(&b));
     Ok(Value::Bool(match (a.node(), b.node()) {
         (JsonNode::Array(a), JsonNode::Array(b)) => {

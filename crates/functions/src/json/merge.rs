@@ -1,17 +1,19 @@
 //! Documents made of several.
 
-use super::argument::{tree, value};
+use super::argument::{tree_or_null, value};
 use crate::Call;
 use muster_types::{
     Result, Value,
     json::{JsonObject, JsonValue},
 };
 
-/// `JSON_MERGE_PRESERVE(document, document, ..)`, and JSON_MERGE.
+/// `JSON_MERGE_PRESERVE(document, document, ..)`, and JSON_MERGE. Arguments behind the first that is NULL are not looked
+/// at.
 pub(super) fn preserve(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let mut merged = tree(call, args, 0)?;
+    let Some(mut merged) = tree_or_null(call, args, 0)? else { return Ok(Value::Null) };
     for i in 1..args.len() {
-        merged = both(merged, tree(call, args, i)?);
+        let Some(next) = tree_or_null(call, args, i)? else { return Ok(Value::Null) };
+        merged = both(merged, next);
     }
     value(call, &merged)
 }
@@ -42,8 +44,7 @@ fn both(a: JsonValue, b: JsonValue) -> JsonValue {
 pub(super) fn patch(call: &mut Call, args: &[Value]) -> Result<Value> {
     let mut patched = None;
     for i in 0..args.len() {
-        let new = if args[i].is_null() { None } else { Some(tree(call, args, i)?) };
-        patched = match (patched, new) {
+        patched = match (patched, tree_or_null(call, args, i)?) {
             (_, None) => None,
             (_, Some(new)) if i == 0 || !matches!(new, JsonValue::Object(_)) => Some(new),
             (None, Some(_)) => None,

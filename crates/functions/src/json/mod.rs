@@ -42,19 +42,19 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("JSON_QUOTE", &[AsIs], quoted_text, build::quote),
     Function::new("JSON_UNQUOTE", &[AsIs], unquoted_text, build::unquote),
     Function::new("JSON_PRETTY", &[AsIs], long_text, build::pretty),
-    Function::new("JSON_EXTRACT", &[AsIs, Text], document, read::extract).repeated(),
-    Function::new("JSON_KEYS", &[AsIs, Text], document, read::keys).optional(1),
-    Function::new("JSON_LENGTH", &[AsIs, Text], result::bigint, read::length).optional(1),
+    Function::new("JSON_EXTRACT", &[AsIs, Text], document, read::extract).repeated().takes_null(),
+    Function::new("JSON_KEYS", &[AsIs, Text], document, read::keys).optional(1).takes_null(),
+    Function::new("JSON_LENGTH", &[AsIs, Text], result::bigint, read::length).optional(1).takes_null(),
     Function::new("JSON_DEPTH", &[AsIs], result::bigint, read::depth),
     Function::new("JSON_TYPE", &[AsIs], |_| ResultType::Of(varchar(TYPE_NAME)), read::type_name),
     Function::new("JSON_VALID", &[AsIs], result::truth, read::valid),
     Function::new("JSON_STORAGE_SIZE", &[AsIs], result::bigint, read::storage_size),
     Function::new("JSON_STORAGE_FREE", &[AsIs], result::bigint, read::storage_free),
-    Function::new("JSON_CONTAINS", &[AsIs, AsIs, Text], result::truth, contains::contains).optional(1),
+    Function::new("JSON_CONTAINS", &[AsIs, AsIs, Text], result::truth, contains::contains).optional(1).takes_null(),
     Function::new("JSON_CONTAINS_PATH", &[AsIs, Text, Text], result::truth, contains::contains_path)
         .repeated()
         .takes_null(),
-    Function::new("JSON_OVERLAPS", &[AsIs, AsIs], result::truth, contains::overlaps),
+    Function::new("JSON_OVERLAPS", &[AsIs, AsIs], result::truth, contains::overlaps).takes_null(),
     Function::new("MEMBER OF", &[JsonScalar, AsIs], result::truth, contains::member_of),
     // The binder makes its arguments, of which the third one has the type of the result.
     Function::new("JSON_VALUE", &[AsIs, Text, AsIs, AsIs, AsIs, AsIs], value_type, scalar::value)
@@ -83,9 +83,9 @@ pub const FUNCTIONS: &[Function] = &[
         .repeated()
         .in_groups(2)
         .takes_null(),
-    Function::new("JSON_REMOVE", &[AsIs, Text], document, change::remove).repeated(),
-    Function::new("JSON_MERGE_PRESERVE", &[AsIs, AsIs], document, merge::preserve).repeated(),
-    Function::new("JSON_MERGE", &[AsIs, AsIs], document, merge::preserve).repeated(),
+    Function::new("JSON_REMOVE", &[AsIs, Text], document, change::remove).repeated().takes_null(),
+    Function::new("JSON_MERGE_PRESERVE", &[AsIs, AsIs], document, merge::preserve).repeated().takes_null(),
+    Function::new("JSON_MERGE", &[AsIs, AsIs], document, merge::preserve).repeated().takes_null(),
     Function::new("JSON_MERGE_PATCH", &[AsIs, AsIs], document, merge::patch).repeated().takes_null(),
 ];
 

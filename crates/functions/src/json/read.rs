@@ -1,6 +1,6 @@
 //! Parts of documents, and what they are.
 
-use super::argument::{document, path, single_path, value};
+use super::argument::{document, document_or_null, path, single_path, value};
 use crate::Call;
 use muster_types::{
     Result, Value,
@@ -19,23 +19,25 @@ fn found(view: JsonView, paths: &[JsonPath]) -> Option<Vec<u8>> {
     }
 }
 
-/// `JSON_EXTRACT(document, path, ..)`.
+/// `JSON_EXTRACT(document, path, ..)`. Arguments behind the first that is NULL are not looked at.
 pub(super) fn extract(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let document = document(call, args, 0)?;
+    let Some(document) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
-        paths.extend(path(args, i)?);
+        let Some(path) = path(args, i)? else { return Ok(Value::Null) };
+        paths.push(path);
     }
     Ok(found(JsonView::new(&document), &paths).map_or(Value::Null, Value::Json))
 }
 
-/// `JSON_KEYS(document [, path])`: the names of an object.
+/// `JSON_KEYS(document [, path])`: the names of an object. An index leads into arrays only.
 pub(super) fn keys(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let document = document(call, args, 0)?;
+    let Some(document) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
     let view = JsonView::new(&document);
-    let view = match single_path(args, 1)? {
-        None => Some(view),
-        Some(path) => json::seek(view, &path).first().copied(),
+    let view = match (single_path(args, 1)?, args.len()) {
+        (None, 1) => Some(view),
+        (None, _) => None,
+        (Some(path), _) => json::seek_in_arrays(view, &path).first().copied(),
     };
     match view.map(JsonView::node) {
         Some(JsonNode::Object(object)) => {
@@ -46,13 +48,17 @@ pub(super) fn keys(call: &mut Call, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// `JSON_LENGTH(document [, path])`.
+/// `JSON_LENGTH(document [, path])`. With a path it is the length of what JSON_EXTRACT gives, which tells the errors.
 pub(super) fn length(call: &mut Call, args: &[Value]) -> Result<Value> {
-    let document = document(call, args, 0)?;
+    if args.len() > 1 {
+        call.name = "json_extract";
+    }
+    let Some(document) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
     let view = JsonView::new(&document);
-    Ok(match path(args, 1)? {
-        None => Value::Int(view.count() as i64),
-        Some(path) => {
+    Ok(match (path(args, 1)?, args.len()) {
+        (None, 1) => Value::Int(view.count() as i64),
+        (None, _) => Value::Null,
+        (Some(path), _) => {
             found(view, &[path]).map_or(Value::Null, |found| Value::Int(JsonView::new(&found).count() as i64))
         }
     })

@@ -1,25 +1,22 @@
 //! JSON_SEARCH: the paths of strings that are like a pattern.
 
-use super::argument::{document, is_one, path, value};
+use super::argument::{document_or_null, is_one, path, value};
 use crate::Call;
 use muster_types::{
     Collation, Result, SqlError, Value,
     collation::LikePattern,
     json::{self, ArrayIndex, JsonNode, JsonPath, JsonValue, JsonView, PathLeg},
 };
+use std::collections::HashMap;
 
-/// `JSON_SEARCH(document, one_or_all, pattern [, escape [, path ..]])`.
+/// `JSON_SEARCH(document, one_or_all, pattern [, escape [, path ..]])`. An index of a path leads into arrays only.
 pub(super) fn search(call: &mut Call, args: &[Value]) -> Result<Value> {
-    if args[0].is_null() {
-        return Ok(Value::Null);
-    }
-    let document = document(call, args, 0)?;
+    let escape = escape(call, args)?;
+    let Some(document) = document_or_null(call, args, 0)? else { return Ok(Value::Null) };
     if args[1].is_null() {
         return Ok(Value::Null);
     }
     let only_first = is_one(call, args, 1)?;
-    let Some(pattern) = call.text(args, 2) else { return Ok(Value::Null) };
-    let escape = escape(call, args)?;
     let mut paths = Vec::new();
     for i in 4..args.len() {
         let Some(path) = path(args, i)? else { return Ok(Value::Null) };
@@ -28,12 +25,18 @@ pub(super) fn search(call: &mut Call, args: &[Value]) -> Result<Value> {
     if paths.is_empty() {
         paths.push(JsonPath::default());
     }
+    let Some(pattern) = call.text(args, 2) else { return Ok(Value::Null) };
     let pattern = LikePattern::new(&pattern, escape, Collation::Utf8mb4Bin);
-    let mut search = Search { pattern, only_first, places: Vec::new(), legs: Vec::new(), found: Vec::new() };
+    let mut search = Search { pattern, only_first, legs: Vec::new(), found: Vec::new() };
     let root = JsonView::new(&document);
-    for path in &paths {
-        search.places = json::seek(root, path).iter().map(|view| view.place()).collect();
-        search.visit(root, false);
+    for path in paths {
+        let places = json::seek_in_arrays(root, &path);
+        // A path to one place is told as it was given, `$[last]` too.
+        let ways = if path.finds_many() { ways_to(root, &places) } else { vec![path.legs] };
+        for (place, legs) in places.into_iter().zip(ways) {
+            search.legs = legs;
+            search.visit(place);
+        }
     }
     let mut found = search.found.into_iter().map(JsonValue::Text);
     match (found.next(), found.len()) {
@@ -57,47 +60,66 @@ fn escape(call: &Call, args: &[Value]) -> Result<Option<char>> {
 struct Search {
     pattern: LikePattern,
     only_first: bool,
-    /// Where the values lie in which strings are looked for.
-    places: Vec<usize>,
     /// The way from the document to the value that is looked at.
     legs: Vec<PathLeg>,
     found: Vec<String>,
 }
 
 impl Search {
-    /// `is_inside`: within a value in which strings are looked for.
-    fn visit(&mut self, view: JsonView, is_inside: bool) {
+    fn visit(&mut self, view: JsonView) {
         if self.only_first && !self.found.is_empty() {
             return;
         }
-        let is_inside = is_inside || self.places.contains(&view.place());
-        match view.node() {
-            JsonNode::Text(text) if is_inside && self.pattern.matches(text) => {
+        if let JsonNode::Text(text) = view.node() {
+            if self.pattern.matches(text) {
                 let path = JsonPath { legs: self.legs.clone() }.to_text();
                 if !self.found.contains(&path) {
                     self.found.push(path);
                 }
             }
-            JsonNode::Array(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    self.step(PathLeg::Element(ArrayIndex::First(i as u32)), item, is_inside);
-                }
-            }
-            JsonNode::Object(members) => {
-                for (name, value) in members.iter() {
-                    self.step(PathLeg::Member(name.to_owned()), value, is_inside);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn step(&mut self, leg: PathLeg, view: JsonView, is_inside: bool) {
-        if self.legs.len() >= json::DEPTH_MAX {
             return;
         }
-        self.legs.push(leg);
-        self.visit(view, is_inside);
-        self.legs.pop();
+        for (leg, part) in parts_of(view) {
+            if self.legs.len() < json::DEPTH_MAX {
+                self.legs.push(leg);
+                self.visit(part);
+                self.legs.pop();
+            }
+        }
+    }
+}
+
+/// The elements of an array or the members of an object, each with the step that leads to it.
+fn parts_of(view: JsonView<'_>) -> Vec<(PathLeg, JsonView<'_>)> {
+    match view.node() {
+        JsonNode::Array(items) => {
+            let leg = |i| PathLeg::Element(ArrayIndex::First(i as u32));
+            items.iter().enumerate().map(|(i, item)| (leg(i), item)).collect()
+        }
+        JsonNode::Object(members) => {
+            members.iter().map(|(name, value)| (PathLeg::Member(name.to_owned()), value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The ways from a document to places in it.
+fn ways_to(root: JsonView<'_>, places: &[JsonView<'_>]) -> Vec<Vec<PathLeg>> {
+    let wanted: HashMap<usize, usize> = places.iter().enumerate().map(|(i, view)| (view.place(), i)).collect();
+    let mut ways = vec![Vec::new(); places.len()];
+    note_ways(root, &wanted, &mut Vec::new(), &mut ways);
+    ways
+}
+
+fn note_ways(view: JsonView<'_>, wanted: &HashMap<usize, usize>, legs: &mut Vec<PathLeg>, ways: &mut [Vec<PathLeg>]) {
+    if let Some(i) = wanted.get(&view.place()) {
+        ways[*i].clone_from(legs);
+    }
+    for (leg, part) in parts_of(view) {
+        if legs.len() < json::DEPTH_MAX {
+            legs.push(leg);
+            note_ways(part, wanted, legs, ways);
+            legs.pop();
+        }
     }
 }

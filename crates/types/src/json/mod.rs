@@ -36,7 +36,7 @@ pub use binary::encode;
 pub use order::{compare, group_key, order_key};
 pub use path::{ArrayIndex, JsonPath, PathLeg};
 pub use print::{pretty, quoted, scalar_text, to_text};
-pub use seek::{has_match, seek};
+pub use seek::{has_match, seek, seek_in_arrays};
 pub use sql::{scalar_of, scalar_or_document};
 pub use text::{TextError, parse, parse_to_bytes, unescape};
 pub use value::{JsonObject, JsonValue};

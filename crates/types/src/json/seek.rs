@@ -8,14 +8,21 @@ use std::{collections::HashSet, ops::Range};
 
 /// The values of a document that a path leads to, in the order of the document, each once.
 pub fn seek<'a>(view: JsonView<'a>, path: &JsonPath) -> Vec<JsonView<'a>> {
-    let mut search = Search { found: Vec::new(), seen: HashSet::new(), only_first: false, repeats: repeats(path) };
+    let mut search = Search { repeats: repeats(path), ..Search::default() };
+    search.follow(view, &path.legs);
+    search.found
+}
+
+/// As [`seek`], where an index leads into arrays only: a value that is no array is not taken for an array of it.
+pub fn seek_in_arrays<'a>(view: JsonView<'a>, path: &JsonPath) -> Vec<JsonView<'a>> {
+    let mut search = Search { repeats: repeats(path), only_arrays: true, ..Search::default() };
     search.follow(view, &path.legs);
     search.found
 }
 
 /// Returns true if a path leads to a value of the document.
 pub fn has_match(view: JsonView<'_>, path: &JsonPath) -> bool {
-    let mut search = Search { found: Vec::new(), seen: HashSet::new(), only_first: true, repeats: false };
+    let mut search = Search { only_first: true, ..Search::default() };
     search.follow(view, &path.legs);
     !search.found.is_empty()
 }
@@ -27,12 +34,15 @@ fn repeats(path: &JsonPath) -> bool {
     everywhere > 1 || everywhere == 1 && path.legs.iter().any(PathLeg::wraps_scalars)
 }
 
+#[derive(Default)]
 struct Search<'a> {
     found: Vec<JsonView<'a>>,
     /// Places of the values found, for a path that repeats itself.
     seen: HashSet<usize>,
     only_first: bool,
     repeats: bool,
+    /// True if an index does not lead into what is no array.
+    only_arrays: bool,
 }
 
 impl<'a> Search<'a> {
@@ -70,9 +80,10 @@ impl<'a> Search<'a> {
                     self.follow(item, rest);
                 }
             }
+            (PathLeg::Everywhere, _) => self.everywhere(view, rest, DEPTH_MAX),
+            _ if self.only_arrays => {}
             (PathLeg::Element(index), _) if index.position(1) == Ok(0) => self.follow(view, rest),
             (PathLeg::Range(from, to), _) if !range(*from, *to, 1).is_empty() => self.follow(view, rest),
-            (PathLeg::Everywhere, _) => self.everywhere(view, rest, DEPTH_MAX),
             _ => {}
         }
     }
