@@ -1,7 +1,7 @@
 //! Columns of one query. Each has a number of its own, so that moving an expression never renames it.
 
 use crate::query_block::{BlockId, QueryBlocks};
-use muster_types::SqlType;
+use muster_types::{FloatDigits, SqlType};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,8 +67,19 @@ pub struct Columns {
     null_extended: BTreeSet<ColId>,
     /// See [`ResultShape`].
     shapes: BTreeMap<ColId, ResultShape>,
+    /// Columns of JSON_TABLE, which CREATE TABLE .. SELECT makes as they are declared.
+    declared: BTreeMap<ColId, DeclaredColumn>,
     /// The SELECTs of the statement.
     pub blocks: QueryBlocks,
+}
+
+/// What the declaration of a column says beside its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredColumn {
+    /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
+    pub digits: Option<FloatDigits>,
+    /// The width that is shown: of `TINYINT(1)`.
+    pub display_width: Option<u8>,
 }
 
 impl Columns {
@@ -167,6 +178,18 @@ impl Columns {
     /// Says that a computed value is one of several.
     pub fn set_chosen(&mut self, id: ColId) {
         self.chosen.insert(id);
+    }
+
+    /// The declaration of a column of JSON_TABLE.
+    pub fn declared(&self, id: ColId) -> Option<DeclaredColumn> {
+        self.declared.get(&id).copied()
+    }
+
+    /// Says how a column of JSON_TABLE is declared; `None` for other columns.
+    pub fn set_declared(&mut self, id: ColId, declared: Option<DeclaredColumn>) {
+        if let Some(declared) = declared {
+            self.declared.insert(id, declared);
+        }
     }
 
     pub fn len(&self) -> usize {

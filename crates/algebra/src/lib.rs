@@ -47,7 +47,7 @@ pub use catalog::{
     Catalog, CheckConstraint, CheckOption, ColumnDef, DefaultValue, Definer, ForeignKey, Generated, IndexDef,
     ReferentialAction, TableDef, TableId, ViewAlgorithm, ViewDef, Visibility,
 };
-pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, ResultShape};
+pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, DeclaredColumn, ResultShape};
 pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
     SubqueryKind,

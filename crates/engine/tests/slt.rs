@@ -238,6 +238,7 @@ files! {
     json_paths
     json_schema
     json_table
+    json_table_joins
     json_text
     json_value
     last_insert_id

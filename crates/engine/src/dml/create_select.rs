@@ -95,17 +95,25 @@ fn outputs(
         }
     };
     let spec = |(id, name): &(muster_algebra::ColId, String)| {
-        let meta = bound.columns.get(*id);
+        let (meta, declared) = (bound.columns.get(*id), bound.columns.declared(*id));
         let ty = match bound.made.get(id) {
             Some(ty) => *ty,
-            _ if meta.origin.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => meta.ty,
+            _ if meta.origin.is_some() || declared.is_some() || meta.ty.is_text() && bound.columns.is_chosen(*id) => {
+                meta.ty
+            }
             _ => columns::holding(meta.ty),
         };
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
         let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
         ColumnSpec {
-            digits: digits.filter(|_| is_float && meta.origin.is_some()),
-            display_width: origin_column(meta).and_then(|column| column.display_width),
+            digits: match declared {
+                Some(declared) => declared.digits,
+                None => digits.filter(|_| is_float && meta.origin.is_some()),
+            },
+            display_width: match declared {
+                Some(declared) => declared.display_width,
+                None => origin_column(meta).and_then(|column| column.display_width),
+            },
             collation: ty.collation().map(|collation| collation.name().to_owned()),
             copies_collation: !origin_column(meta).is_some_and(|column| column.explicit_collation),
             nullable: Some(bound.columns.is_nullable_result(*id)),

@@ -190,6 +190,7 @@ impl Binder<'_> {
                     let (ty, origin) = (meta.ty, meta.origin.clone());
                     let id = self.columns.add(muster_algebra::ColumnMeta { nullable, ..meta });
                     self.columns.set_origin(id, origin);
+                    self.columns.set_declared(id, self.columns.declared(column));
                     let args = vec![Expr::Column(column)];
                     let call = AggregateCall { function: AggregateFunction::AnyValue, args, distinct: false, ty };
                     check.calls.push((id, call));
@@ -213,12 +214,13 @@ struct Check {
     any_values: HashMap<ColId, ColId>,
 }
 
-/// `database.table.column` of a base column, else its name.
+/// `database.table.column` of a base column, `table.column` of one of JSON_TABLE, else its name.
 pub(crate) fn full_name(binder: &Binder, id: ColId) -> String {
     let meta = binder.columns.get(id);
-    match &meta.origin {
-        Some(o) => format!("{}.{}.{}", o.database, o.alias, o.column),
-        None => meta.name.clone(),
+    match (&meta.origin, binder.columns.declared(id).and(binder.columns.shown_origin(id))) {
+        (Some(o), _) => format!("{}.{}.{}", o.database, o.alias, o.column),
+        (None, Some(o)) => format!("{}.{}", o.alias, o.column),
+        (None, None) => meta.name.clone(),
     }
 }
 

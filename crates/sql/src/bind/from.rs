@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Binder, MAX_TABLES},
-    lateral::{LateralJoin, has_lateral, is_lateral},
+    lateral::{LateralJoin, LateralTables, has_lateral, is_lateral},
     scope::{Clause, FromClause, FromColumn, Names, Scope},
 };
 use muster_algebra::{ColId, Expr, JoinKind, Rel};
@@ -25,17 +25,7 @@ impl Binder<'_> {
             }
             all = Some(match all {
                 None => self.table_with_joins(table, names, straight)?,
-                // A lateral table sees the tables in front of the comma.
-                Some(left) if has_lateral(table) => {
-                    let first = match is_lateral(&table.relation) {
-                        true => self.lateral_join(left, &table.relation, LateralJoin::Cross, names, straight)?,
-                        false => {
-                            let next = self.table_factor(&table.relation, names, straight)?;
-                            self.inner(left, next, Vec::new(), straight)?
-                        }
-                    };
-                    self.joined(first, &table.joins, names, straight)?
-                }
+                Some(left) if has_lateral(table) => self.behind_comma(left, table, names, straight)?,
                 Some(left) => {
                     let next = self.table_with_joins(table, names, straight)?;
                     self.inner(left, next, Vec::new(), straight)?
@@ -52,9 +42,63 @@ impl Binder<'_> {
         Ok(joined)
     }
 
+    /// Joins tables of which one is lateral with those in front of a comma, which it sees. The comma binds less than the
+    /// joins behind it.
+    fn behind_comma(
+        &mut self,
+        left: Joined,
+        table: &ast::TableWithJoins,
+        names: &Names,
+        straight: bool,
+    ) -> Result<Joined> {
+        if !table.joins.iter().all(follows_comma) {
+            return self.lateral_join(left, LateralTables::Joined(table), LateralJoin::Cross, names, straight);
+        }
+        let first = match is_lateral(&table.relation) {
+            true => {
+                let factor = LateralTables::Factor(&table.relation);
+                self.lateral_join(left, factor, LateralJoin::Cross, names, straight)?
+            }
+            false => {
+                let next = self.table_factor(&table.relation, names, straight)?;
+                self.inner(left, next, Vec::new(), straight)?
+            }
+        };
+        self.joined(first, &table.joins, names, straight)
+    }
+
     pub fn table_with_joins(&mut self, table: &ast::TableWithJoins, names: &Names, straight: bool) -> Result<Joined> {
-        let left = self.table_factor(&table.relation, names, straight)?;
-        self.joined(left, &table.joins, names, straight)
+        self.joined_tables(&table.relation, &table.joins, names, straight)
+    }
+
+    /// A table with the joins behind it. A lateral table to the left of a RIGHT JOIN sees the tables to its right, for
+    /// the join is a LEFT JOIN the other way round.
+    #[inline(always)] // Brackets within brackets take as little of the stack as they can.
+    pub(super) fn joined_tables(
+        &mut self,
+        first: &TableFactor,
+        joins: &[ast::Join],
+        names: &Names,
+        straight: bool,
+    ) -> Result<Joined> {
+        if let Some(at) = right_join_behind_lateral(first, joins) {
+            return self.right_lateral_tables(first, joins, at, names, straight);
+        }
+        let left = self.table_factor(first, names, straight)?;
+        self.joined(left, joins, names, straight)
+    }
+
+    #[inline(never)]
+    fn right_lateral_tables(
+        &mut self,
+        first: &TableFactor,
+        joins: &[ast::Join],
+        at: usize,
+        names: &Names,
+        straight: bool,
+    ) -> Result<Joined> {
+        let left = self.right_lateral_join(first, &joins[..at], &joins[at], names, straight)?;
+        self.joined(left, &joins[at + 1..], names, straight)
     }
 
     /// The tables to the left, with the joins behind them.
@@ -64,10 +108,9 @@ impl Binder<'_> {
             if join.global {
                 return Err(SqlError::unsupported("GLOBAL JOIN"));
             }
-            let is_right = matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_));
-            if is_lateral(&join.relation) && !is_right {
-                left =
-                    self.lateral_join(left, &join.relation, LateralJoin::By(&join.join_operator), names, straight)?;
+            if is_lateral(&join.relation) && !is_right_join(join) {
+                let factor = LateralTables::Factor(&join.relation);
+                left = self.lateral_join(left, factor, LateralJoin::By(&join.join_operator), names, straight)?;
                 continue;
             }
             let right = self.table_factor(&join.relation, names, straight)?;
@@ -76,7 +119,7 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    fn table_factor(&mut self, factor: &TableFactor, names: &Names, straight: bool) -> Result<Joined> {
+    pub(super) fn table_factor(&mut self, factor: &TableFactor, names: &Names, straight: bool) -> Result<Joined> {
         match factor {
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.table_with_joins(table_with_joins, names, straight)
@@ -201,6 +244,28 @@ impl Binder<'_> {
         let rest = second.into_iter().filter(|i| !hidden.contains(i));
         from.visible = common.into_iter().chain(own).chain(rest).collect();
         Ok(on)
+    }
+}
+
+fn is_right_join(join: &ast::Join) -> bool {
+    matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_))
+}
+
+/// The last RIGHT JOIN, if a table to its left is lateral.
+fn right_join_behind_lateral(first: &TableFactor, joins: &[ast::Join]) -> Option<usize> {
+    let at = joins.iter().rposition(is_right_join)?;
+    (is_lateral(first) || joins[..at].iter().any(|join| is_lateral(&join.relation))).then_some(at)
+}
+
+/// Returns true for a join that is the same with the tables in front of a comma on its left side: it keeps no rows of
+/// its right side and joins by no common columns.
+fn follows_comma(join: &ast::Join) -> bool {
+    use JoinOperator::{CrossJoin, Inner, Join, Left, LeftOuter, StraightJoin};
+    match &join.join_operator {
+        Join(c) | Inner(c) | CrossJoin(c) | StraightJoin(c) | Left(c) | LeftOuter(c) => {
+            matches!(c, JoinConstraint::None | JoinConstraint::On(_))
+        }
+        _ => false,
     }
 }
 

@@ -15,8 +15,8 @@ use crate::{
     parse::json_table::{ValueColumn, WrittenColumn, WrittenFallback, read_columns},
 };
 use muster_algebra::{
-    ColId, ColumnMeta, ColumnOrigin, JsonTable, JsonTableColumn, JsonTableContent, JsonTableFallback, JsonTableRows,
-    Rel,
+    ColId, ColumnMeta, ColumnOrigin, DeclaredColumn, JsonTable, JsonTableColumn, JsonTableContent, JsonTableFallback,
+    JsonTableRows, Rel,
 };
 use muster_functions::json::column::{column_error, column_value};
 use muster_types::{
@@ -123,14 +123,14 @@ impl Binder<'_> {
             match written {
                 WrittenColumn::Ordinality(name) => {
                     let stored = StoredType::new(SqlType::BIGINT);
-                    rows.columns.push(self.json_column(name, stored, JsonTableContent::Ordinality, bound)?);
+                    rows.columns.push(self.json_column(name, stored, None, JsonTableContent::Ordinality, bound)?);
                 }
                 WrittenColumn::Value(column) => {
-                    let ty = self.json_column_type(&column.spec)?;
+                    let (name, ty) = (&column.spec.name, self.json_column_type(&column.spec)?);
                     let date_modes = self.env.session.date_modes();
                     let stored = StoredType { date_modes, digits: column.spec.digits, ..StoredType::new(ty) };
                     let content = self.json_content(column, stored)?;
-                    rows.columns.push(self.json_column(&column.spec.name, stored, content, bound)?);
+                    rows.columns.push(self.json_column(name, stored, column.spec.display_width, content, bound)?);
                 }
                 WrittenColumn::Nested { path, columns } => {
                     bound.nested += 1;
@@ -155,6 +155,7 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         stored: StoredType,
+        display_width: Option<u8>,
         content: JsonTableContent,
         bound: &mut BoundColumns,
     ) -> Result<JsonTableColumn> {
@@ -165,6 +166,7 @@ impl Binder<'_> {
         let decimals = digits.map(|digits| digits.scale);
         let meta = ColumnMeta { name: name.to_owned(), ty, nullable: true, origin: None, decimals };
         let id = self.columns.add(meta);
+        self.columns.set_declared(id, Some(DeclaredColumn { digits, display_width }));
         let position = bound.outputs.len();
         bound.outputs.push(id);
         bound.named.push((name.to_owned(), id));

@@ -13,7 +13,7 @@ use super::{
 };
 use muster_algebra::{BlockPlace, Expr, JoinKind, Rel, SubqueryKind};
 use muster_types::{ErrorCode, Result, SqlError, Value};
-use sqlparser::ast::{JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
+use sqlparser::ast::{Join, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 
 /// Returns true for `LATERAL (query) name` and JSON_TABLE, and for brackets around one.
 pub(super) fn is_lateral(factor: &TableFactor) -> bool {
@@ -29,6 +29,13 @@ pub(super) fn has_lateral(table: &TableWithJoins) -> bool {
     is_lateral(&table.relation) || table.joins.iter().any(|join| is_lateral(&join.relation))
 }
 
+/// What is joined with the tables that it sees.
+pub(super) enum LateralTables<'q> {
+    Factor(&'q TableFactor),
+    /// A table with the joins behind it, of which one is lateral.
+    Joined(&'q TableWithJoins),
+}
+
 /// How a table is joined with what stands to its left.
 pub(super) enum LateralJoin<'q> {
     /// By a comma or CROSS JOIN.
@@ -37,23 +44,24 @@ pub(super) enum LateralJoin<'q> {
 }
 
 impl Binder<'_> {
-    /// Joins a lateral derived table, or brackets with one, with what stands to the left.
+    /// Joins a lateral derived table, or several tables with one, with what stands to the left.
     pub(super) fn lateral_join(
         &mut self,
         left: Joined,
-        factor: &TableFactor,
+        tables: LateralTables,
         join: LateralJoin,
         names: &Names,
         straight: bool,
     ) -> Result<Joined> {
         let right = {
             let scope = Scope::within(&left.from, names.seen_by_lateral());
-            match factor {
-                TableFactor::NestedJoin { table_with_joins, .. } => {
-                    let within = Names { beside: Some(&scope), ..names.clone() };
+            let within = Names { beside: Some(&scope), ..names.clone() };
+            match tables {
+                LateralTables::Joined(joined) => self.table_with_joins(joined, &within, straight)?,
+                LateralTables::Factor(TableFactor::NestedJoin { table_with_joins, .. }) => {
                     self.table_with_joins(table_with_joins, &within, straight)?
                 }
-                factor => match JsonTableCall::of(factor) {
+                LateralTables::Factor(factor) => match JsonTableCall::of(factor) {
                     Some(call) => self.json_table(call, &scope, &names.inside(Some(&scope)))?,
                     None => self.lateral_table(factor, &names.inside(Some(&scope)))?,
                 },
@@ -83,6 +91,36 @@ impl Binder<'_> {
         }
         let rel = dependent_join(left.rel, right.rel, on, keeps);
         Ok(Joined { rel, from })
+    }
+
+    /// A RIGHT JOIN with lateral tables on its left side, `first` and those behind it, which see the right side.
+    pub(super) fn right_lateral_join(
+        &mut self,
+        first: &TableFactor,
+        behind: &[Join],
+        join: &Join,
+        names: &Names,
+        straight: bool,
+    ) -> Result<Joined> {
+        let (JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint)) = &join.join_operator else {
+            return Err(SqlError::internal("not a RIGHT JOIN"));
+        };
+        if matches!(constraint, JoinConstraint::None) {
+            return Err(SqlError::syntax("", 1));
+        }
+        let right = self.table_factor(&join.relation, names, straight)?;
+        let left = {
+            let scope = Scope::within(&right.from, names.seen_by_lateral());
+            let within = Names { beside: Some(&scope), ..names.clone() };
+            self.joined_tables(first, behind, &within, straight)?
+        };
+        let left_columns = left.from.columns.len();
+        let (kept, added) = (right.rel.output(), left.rel.output());
+        let mut from = left.from.join(right.from)?;
+        let on = self.join_condition(constraint, &mut from, left_columns, true, names)?;
+        self.dependencies.add_left_join(&on, &kept);
+        self.null_extended.extend(added);
+        Ok(Joined { rel: dependent_join(right.rel, left.rel, on, true), from })
     }
 
     /// A lateral derived table. `names`: those that its query sees.

@@ -299,6 +299,7 @@ impl Binder<'_> {
     pub fn columns_origin(&mut self, id: ColId, source: ColId) {
         let origin = self.columns.get(source).origin.clone();
         self.columns.set_origin(id, origin);
+        self.columns.set_declared(id, self.columns.declared(source));
         if let Some(shown) = self.columns.shown_origin(source).cloned() {
             self.columns.set_shown_origin(id, shown);
         }
