@@ -7,8 +7,8 @@ use muster_types::{
     json::{JsonObject, JsonValue},
 };
 
-/// `JSON_MERGE_PRESERVE(document, document, ..)`, and JSON_MERGE. Arguments behind the first that is NULL are not looked
-/// at.
+/// `JSON_MERGE_PRESERVE(document, document, ..)`, and JSON_MERGE. Arguments behind the first that is NULL are not
+/// looked at.
 pub(super) fn preserve(call: &mut Call, args: &[Value]) -> Result<Value> {
     let Some(mut merged) = tree_or_null(call, args, 0)? else { return Ok(Value::Null) };
     for i in 1..args.len() {

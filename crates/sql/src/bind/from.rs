@@ -42,8 +42,8 @@ impl Binder<'_> {
         Ok(joined)
     }
 
-    /// Joins tables of which one is lateral with those in front of a comma, which it sees. The comma binds less than the
-    /// joins behind it.
+    /// Joins tables of which one is lateral with those in front of a comma, which it sees. The comma binds less than
+    /// the joins behind it.
     fn behind_comma(
         &mut self,
         left: Joined,
