@@ -89,6 +89,7 @@ impl Expr {
             Expr::Call { function, .. } => function.is_deterministic(),
             Expr::Column(_)
             | Expr::Literal { .. }
+            | Expr::Parameter { .. }
             | Expr::Cast { .. }
             | Expr::Compare { .. }
             | Expr::Logic { .. }
@@ -124,6 +125,8 @@ mod tests {
     fn what_functions_say_counts_at_any_depth() {
         let pure = call(ScalarFunction::Abs, vec![Expr::Column(ColId(1))]);
         assert!(pure.is_movable());
+        // A parameter has one value throughout an execution.
+        assert!(Expr::eq(Expr::Column(ColId(1)), Expr::parameter(0, SqlType::BIGINT)).is_movable());
         let waits = call(ScalarFunction::Sleep, vec![Expr::int(0)]);
         assert!(!waits.is_movable());
         assert!(!call(ScalarFunction::Abs, vec![waits.clone()]).is_movable());

@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 const FOOTPRINT_OF_BYTE: usize = 64;
 /// A query that takes fewer milliseconds by estimate may run on the thread of its connection.
 const LIGHT_MS: f64 = 1.0;
-/// After so many values more that plans for others did not serve than that they did, there are no templates.
+/// After so many values more that no template was made for, or that it did not serve, than that it served, there are none.
 const MISSES_MAX: u32 = 8;
 
 pub struct KeptQuery {
@@ -45,7 +45,7 @@ pub struct KeptQuery {
     rules: ValueRules,
     text_bytes: usize,
     last: Mutex<Option<Arc<LastPlan>>>,
-    /// How often the last plan did not serve other values, less how often it did.
+    /// How often there was no template or it did not serve other values, less how often it did.
     misses: AtomicU32,
 }
 
@@ -133,16 +133,11 @@ impl KeptQuery {
         self.misses.load(Relaxed) < MISSES_MAX
     }
 
-    /// Notes that a template has served other values, or that it has not.
+    /// Notes that a template has served other values, or that it has not or could not be made.
     pub fn note_template(&self, has_served: bool) {
         let misses = self.misses.load(Relaxed);
         let misses = if has_served { misses.saturating_sub(1) } else { misses.saturating_add(1) };
         self.misses.store(misses, Relaxed);
-    }
-
-    /// From now on each plan is made for its own values.
-    pub fn forbid_templates(&self) {
-        self.misses.store(u32::MAX, Relaxed);
     }
 
     /// Keeps the plan that was made for some values and variables.

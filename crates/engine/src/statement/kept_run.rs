@@ -84,7 +84,7 @@ impl KeptRun {
         let template = is_cheap.then(|| PlanTemplate::of(&planned.plan, &**tables, &options)).flatten();
         let plan = template.as_ref().and_then(|template| template.with_values(&self.values, &**tables));
         let Some(plan) = plan else {
-            self.query.forbid_templates();
+            self.query.note_template(false);
             return Ok(None);
         };
         planned.plan = Arc::new(plan);

@@ -318,11 +318,8 @@ impl<'a> Lookups<'a> {
     pub fn scan(&self, unit: usize, lookup: &Lookup, required: &ColSet) -> Option<Scan> {
         let base = base_of(&self.graph.units[unit].rel)?;
         let implied = |p: &Expr| {
-            let pairs = lookup.parts.iter().zip(&lookup.keys);
-            pairs.filter(|(_, key)| matches!(key, Expr::Literal { .. })).any(|(id, _)| {
-                let mentioned = scope::expr_columns(p);
-                matches!(p, Expr::Compare { op: CompareOp::Eq, .. }) && mentioned.len() == 1 && mentioned.contains(id)
-            })
+            let mut pairs = lookup.parts.iter().zip(&lookup.keys);
+            pairs.any(|(id, key)| is_equality_for_key(p, *id, key))
         };
         let conditions: Vec<Expr> = base.predicates.iter().filter(|p| !implied(p)).cloned().collect();
         let checked = scope::exprs_columns(&conditions);
@@ -362,6 +359,23 @@ fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
         let column = Expr::Column(*id);
         **left == column && **right == *key || **right == column && **left == *key
     })
+}
+
+/// Returns true if a condition says that a column is equal to the constant that is its key. Two literals that a column
+/// is equal to were compared by the rewrites; of two parameters each may have another value.
+fn is_equality_for_key(condition: &Expr, id: ColId, key: &Expr) -> bool {
+    let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
+    let mentioned = scope::expr_columns(condition);
+    mentioned.len() == 1
+        && mentioned.contains(&id)
+        && match key {
+            Expr::Literal { .. } => true,
+            Expr::Parameter { index, .. } => {
+                let is_key = |e: &Expr| matches!(e, Expr::Parameter { index: other, .. } if other == index);
+                is_key(left) || is_key(right)
+            }
+            _ => false,
+        }
 }
 
 /// The constant that a condition of the table says a column is equal to.
