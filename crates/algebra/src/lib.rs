@@ -11,6 +11,7 @@
 //!   expr_text                              expr_text.rs: expressions as text
 //!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
+//!   Plan::set_parameters                   parameters.rs: values in the places of parameters
 //!   JsonTable                              json_table.rs: JSON_TABLE
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   QueryBlocks                            query_block.rs: the SELECTs of a statement by MySQL's numbers
@@ -32,6 +33,7 @@ pub mod function;
 pub mod hints;
 mod json_table;
 mod movable;
+mod parameters;
 pub mod plan;
 pub mod profile;
 mod query_block;

@@ -33,30 +33,13 @@ pub fn with_parameters<'p>(plan: &'p Plan, values: &[Value]) -> Result<Cow<'p, P
     if values.is_empty() {
         return Ok(Cow::Borrowed(plan));
     }
-    let mut plan = plan.clone();
-    let mut missing = None;
-    set_parameters(&mut plan, values, &mut missing);
-    match missing {
-        Some(index) => Err(SqlError::internal(format!("parameter {index} has no value"))),
-        None => Ok(Cow::Owned(plan)),
-    }
-}
-
-fn set_parameters(plan: &mut Plan, values: &[Value], missing: &mut Option<usize>) {
-    plan.inputs_mut().into_iter().for_each(|input| set_parameters(input, values, missing));
-    plan.exprs_mut().into_iter().for_each(|expr| set_parameters_in(expr, values, missing));
-}
-
-fn set_parameters_in(expr: &mut Expr, values: &[Value], missing: &mut Option<usize>) {
-    if let Expr::Parameter { index, ty, .. } = *expr {
-        match values.get(index) {
-            Some(value) => *expr = Expr::literal(cast(value, ty).0, ty),
-            None => *missing = Some(index),
-        }
-        return;
-    }
-    expr.children_mut().into_iter().for_each(|child| set_parameters_in(child, values, missing));
-    if let Expr::Subplan(subplan) = expr {
-        set_parameters(&mut subplan.plan, values, missing);
+    let (mut plan, mut missing) = (plan.clone(), 0);
+    let set = plan.set_parameters(&mut |index, ty| {
+        missing = index;
+        Some(cast(values.get(index)?, ty).0)
+    });
+    match set {
+        Some(()) => Ok(Cow::Owned(plan)),
+        None => Err(SqlError::internal(format!("parameter {missing} has no value"))),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     trace::Trace,
 };
 use muster_algebra::{Expr, KeyRange, Plan, PlanOp, Scan, ScanConditions, Statistics};
-use muster_types::Value;
+use muster_types::{SqlType, Value};
 
 /// A plan that takes more milliseconds is worth to be made for its own values.
 const COST_MS_MAX: f64 = 5.0;
@@ -28,7 +28,7 @@ const FEW_ROWS: f64 = 50.0;
 pub struct PlanTemplate {
     plan: Plan,
     options: Options,
-    /// The ranges of each scan whose conditions have parameters, in the order of [`visit_scans`].
+    /// The ranges of each scan whose conditions have parameters, in the order of [`update_scans`].
     ranges: Vec<RangesAsPlanned>,
 }
 
@@ -40,35 +40,40 @@ struct RangesAsPlanned {
 }
 
 impl PlanTemplate {
-    /// Makes a template of a plan whose parameters have values that they were planned for. `None` if the plan serves
-    /// these values only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was
-    /// planned with.
-    pub fn of(plan: &Plan, statistics: &dyn Statistics, options: &Options) -> Option<PlanTemplate> {
+    /// Makes a template of a plan whose parameters were planned for these values, and the plan for them. `None` if it
+    /// serves these only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was planned
+    /// with.
+    pub fn of(
+        plan: &Plan,
+        values: &[Value],
+        statistics: &dyn Statistics,
+        options: &Options,
+    ) -> Option<(PlanTemplate, Plan)> {
         if plan.estimate.cost_ms > COST_MS_MAX {
             return None;
         }
-        let mut ranges = Some(Vec::new());
-        visit_scans(plan, &mut |scan| {
-            let Some(conditions) = &scan.conditions else { return };
-            let found = as_planned(scan, conditions, statistics, options);
-            ranges = ranges.take().zip(found).map(|(mut all, found)| {
-                all.push(found);
-                all
-            });
-        });
+        let (mut own, mut ranges) = (plan.clone(), Vec::new());
+        update_scans(&mut own, &mut |scan| {
+            if let Some(conditions) = scan.conditions.take() {
+                ranges.push(as_planned(scan, &conditions, statistics, options)?);
+            }
+            Some(())
+        })?;
+        own.set_parameters(&mut of_type(values))?;
         let mut options = options.clone();
         (options.interrupt, options.trace) = (Interrupt::default(), Trace::default());
-        Some(PlanTemplate { plan: plan.clone(), options, ranges: ranges? })
+        Some((PlanTemplate { plan: plan.clone(), options, ranges }, own))
     }
 
     /// The plan for other values, by the parameters' numbers. `None` if the statement is to be planned for them.
     pub fn with_values(&self, values: &[Value], statistics: &dyn Statistics) -> Option<Plan> {
-        let mut plan = self.plan.clone();
-        let mut as_planned = self.ranges.iter();
-        set_values(&mut plan, values, &mut |scan| {
+        let (mut plan, mut as_planned) = (self.plan.clone(), self.ranges.iter());
+        let mut value = of_type(values);
+        plan.set_parameters(&mut value)?;
+        update_scans(&mut plan, &mut |scan| {
             let Some(conditions) = scan.conditions.take() else { return Some(()) };
             let mut conditions = std::sync::Arc::unwrap_or_clone(conditions);
-            conditions.conjuncts.iter_mut().try_for_each(|conjunct| set_value(conjunct, values))?;
+            conditions.conjuncts.iter_mut().try_for_each(|conjunct| conjunct.set_parameters(&mut value))?;
             let ranges = as_planned.next()?.for_conditions(scan, &conditions, statistics, &self.options)?;
             if !scan.steering.is_empty() {
                 scan.steering = ranges.steering;
@@ -78,6 +83,11 @@ impl PlanTemplate {
         })?;
         Some(plan)
     }
+}
+
+/// The values of parameters, if their types hold them exactly.
+fn of_type(values: &[Value]) -> impl FnMut(usize, SqlType) -> Option<Value> {
+    |index, ty| exact_value(values.get(index)?, ty, ty)
 }
 
 /// The ranges of a scan, made anew of its conditions; `None` if these are not those that it has.
@@ -157,61 +167,22 @@ impl RangesAsPlanned {
     }
 }
 
-/// Calls `f` for the scans of a plan and of its subplans.
-fn visit_scans(plan: &Plan, f: &mut dyn FnMut(&Scan)) {
-    match &plan.op {
-        PlanOp::Scan(scan) => f(scan),
-        PlanOp::LookupJoin { lookup, .. } => f(lookup),
-        _ => {}
-    }
-    plan.inputs().into_iter().for_each(|input| visit_scans(input, f));
-    plan.exprs().into_iter().for_each(|expr| visit_scans_within(expr, f));
-}
-
-fn visit_scans_within(expr: &Expr, f: &mut dyn FnMut(&Scan)) {
-    expr.children().into_iter().for_each(|child| visit_scans_within(child, f));
-    if let Expr::Subplan(subplan) = expr {
-        visit_scans(&subplan.plan, f);
-    }
-}
-
-/// Puts values in place of the parameters of a plan, and hands its scans to `f`, in the order of [`visit_scans`].
-/// `None` if `f` gives up, or a parameter cannot have its value.
-fn set_values(plan: &mut Plan, values: &[Value], f: &mut dyn FnMut(&mut Scan) -> Option<()>) -> Option<()> {
+/// Calls `f` for the scans of a plan and of its subplans, until it gives up.
+fn update_scans(plan: &mut Plan, f: &mut dyn FnMut(&mut Scan) -> Option<()>) -> Option<()> {
     match &mut plan.op {
         PlanOp::Scan(scan) => f(scan)?,
         PlanOp::LookupJoin { lookup, .. } => f(lookup)?,
-        // These are not among the expressions of the node.
-        PlanOp::FinalAggregate { aggregates, .. } => {
-            let mut args = aggregates.iter_mut().flat_map(|(_, call)| &mut call.args);
-            args.try_for_each(|arg| set_value(arg, values))?;
-        }
         _ => {}
     }
-    plan.inputs_mut().into_iter().try_for_each(|input| set_values(input, values, f))?;
-    plan.order.iter_mut().try_for_each(|key| set_value(&mut key.expr, values))?;
-    plan.exprs_mut().into_iter().try_for_each(|expr| set_values_within(expr, values, f))
+    plan.inputs_mut().into_iter().try_for_each(|input| update_scans(input, f))?;
+    plan.exprs_mut().into_iter().try_for_each(|expr| update_scans_within(expr, f))
 }
 
-fn set_values_within(expr: &mut Expr, values: &[Value], f: &mut dyn FnMut(&mut Scan) -> Option<()>) -> Option<()> {
-    set_own_value(expr, values)?;
-    expr.children_mut().into_iter().try_for_each(|child| set_values_within(child, values, f))?;
+fn update_scans_within(expr: &mut Expr, f: &mut dyn FnMut(&mut Scan) -> Option<()>) -> Option<()> {
+    let mut found = Some(());
+    expr.for_each_child_mut(&mut |child| found = found.and_then(|()| update_scans_within(child, f)));
     match expr {
-        Expr::Subplan(subplan) => set_values(&mut subplan.plan, values, f),
-        _ => Some(()),
+        Expr::Subplan(subplan) => found.and_then(|()| update_scans(&mut subplan.plan, f)),
+        _ => found,
     }
-}
-
-/// Puts values in place of the parameters of an expression without subplans.
-fn set_value(expr: &mut Expr, values: &[Value]) -> Option<()> {
-    set_own_value(expr, values)?;
-    expr.children_mut().into_iter().try_for_each(|child| set_value(child, values))
-}
-
-/// Replaces a parameter by its value, if its type holds that exactly.
-fn set_own_value(expr: &mut Expr, values: &[Value]) -> Option<()> {
-    if let Expr::Parameter { index, ty, .. } = *expr {
-        *expr = Expr::literal(exact_value(values.get(index)?, ty, ty)?, ty);
-    }
-    Some(())
 }

@@ -81,14 +81,13 @@ impl KeptRun {
         let mut planned = query::optimize_under(context, bound, tables.clone(), &options)?;
         let (cost_ms, of_last_ms) = (planned.plan.estimate.cost_ms, last.plan.estimate.cost_ms);
         let is_cheap = cost_ms <= of_last_ms * COST_FACTOR_MAX + COST_MS_MORE;
-        let template = is_cheap.then(|| PlanTemplate::of(&planned.plan, &**tables, &options)).flatten();
-        let plan = template.as_ref().and_then(|template| template.with_values(&self.values, &**tables));
-        let Some(plan) = plan else {
+        let made = is_cheap.then(|| PlanTemplate::of(&planned.plan, &self.values, &**tables, &options)).flatten();
+        let Some((template, plan)) = made else {
             self.query.note_template(false);
             return Ok(None);
         };
         planned.plan = Arc::new(plan);
-        self.query.keep(planned.last_plan(context, self.values.clone(), template));
+        self.query.keep(planned.last_plan(context, self.values.clone(), Some(template)));
         Ok(Some(planned))
     }
 }
