@@ -11,8 +11,9 @@ use muster_types::{BytesKind, NumberKind, SqlType, TextKind, Value};
 const STORED_TEXT: u32 = 512;
 /// Floating-point numbers below this one have all digits of an integer.
 const WHOLE_DOUBLE: f64 = 1e15;
-/// Characters of a computed double.
+/// Characters of a computed double, and beside its digits behind the point.
 const COMPUTED_DOUBLE: u32 = 23;
+const DOUBLE_DIGITS: u32 = 17;
 
 impl Binder<'_> {
     /// The shape of an expression that gives one of several values, or that of a subquery; nothing for others.
@@ -25,6 +26,13 @@ impl Binder<'_> {
         let shape = self.shape_of_types(item.ty, &types);
         let is_query = matches!(sources[..], [Expr::Subquery(_)]);
         let long = || sources.iter().any(|source| self.is_long_column(source)).then(|| as_blob(item.ty)).flatten();
+        let shape = match sources[..] {
+            [Expr::Subquery(query)] if query.outputs.len() == 1 && !item.ty.is_numeric() => {
+                let of_output = self.columns.shape(query.outputs[0]);
+                ResultShape { unsigned: shape.unsigned || of_output.unsigned, decimals: of_output.decimals, ..shape }
+            }
+            _ => shape,
+        };
         match types[..] {
             // The text of an ENUM is a CHAR.
             [SqlType::Enum(_) | SqlType::Set(_)] if is_query => ResultShape { ty: char_of(item.ty), ..shape },
@@ -50,7 +58,9 @@ impl Binder<'_> {
                 let length = Some(length::of_column(plain));
                 ResultShape { ty: Some(plain), length, ..ResultShape::default() }
             }
-            (_, SqlType::Decimal { precision, scale }) if is_unsigned => {
+            (_, SqlType::Decimal { precision, scale })
+                if known.iter().all(|ty| matches!(ty, SqlType::Unsigned(_)) || ty.is_unsigned()) =>
+            {
                 let length = Some(u32::from(precision) + u32::from(scale > 0));
                 ResultShape { unsigned: true, length, ..ResultShape::default() }
             }
@@ -95,32 +105,77 @@ impl Binder<'_> {
         if !matches!(self.type_of(expr).stored_type(), SqlType::Double | SqlType::Float) {
             return None;
         }
-        let sources = match expr {
-            Expr::Call { function: ScalarFunction::Greatest | ScalarFunction::Least, args, .. } => {
-                args.iter().collect()
-            }
-            Expr::Subquery(_) => vec![expr],
-            Expr::Column(id) if self.columns.get(*id).origin.is_some() => vec![expr],
-            expr => sources(expr),
-        };
-        sources.into_iter().map(|expr| self.number_length(expr)).max()
+        match expr {
+            Expr::Subquery(_) => Some(self.number_length(expr)),
+            Expr::Column(id) if self.columns.get(*id).origin.is_some() => Some(self.number_length(expr)),
+            expr => (!number_sources(expr).is_empty()).then(|| self.number_length(expr)),
+        }
     }
 
     /// Characters of a number that becomes a double.
     pub(super) fn number_length(&self, expr: &Expr) -> u32 {
+        self.number_shape(expr).0
+    }
+
+    /// Characters of a number that becomes a double, and its digits behind the point if these are known.
+    fn number_shape(&self, expr: &Expr) -> (u32, Option<u32>) {
+        let of_double = |digits: Option<u32>| (digits.map_or(COMPUTED_DOUBLE, |digits| DOUBLE_DIGITS + digits), digits);
         match expr {
-            Expr::Literal { value: Value::Null, .. } => 0,
-            Expr::Column(id) => self.column_number_length(*id),
+            Expr::Literal { value: Value::Null, .. } => (0, Some(0)),
+            Expr::Column(id) => (self.column_number_length(*id), self.column_digits(*id)),
             Expr::Subquery(query) => match query.outputs[..] {
-                [output] => self.column_number_length(output),
-                _ => COMPUTED_DOUBLE,
+                [output] => (self.column_number_length(output), self.column_digits(output)),
+                _ => (COMPUTED_DOUBLE, None),
             },
-            Expr::Cast { arg, .. } if self.type_of(arg).stored_type().is_numeric() => self.number_length(arg),
+            Expr::Cast { arg, .. } if self.type_of(arg).stored_type().is_numeric() => self.number_shape(arg),
             // An integer that has become a floating-point number.
             Expr::Literal { value: Value::Double(x), .. } if x.fract() == 0.0 && x.abs() < WHOLE_DOUBLE => {
-                (x.abs() as u64).max(1).ilog10() + 2
+                ((x.abs() as u64).max(1).ilog10() + 2, Some(0))
             }
-            _ => length::of_integer(expr, &self.columns).unwrap_or(COMPUTED_DOUBLE),
+            expr if !number_sources(expr).is_empty() => {
+                merged_numbers(number_sources(expr).into_iter().map(|source| self.number_shape(source)))
+            }
+            expr => match self.type_of(expr).stored_type() {
+                SqlType::Float | SqlType::Double => of_double(self.double_digits(expr)),
+                SqlType::Decimal { precision, scale } => {
+                    (crate::typing::display_length(SqlType::Decimal { precision, scale }), Some(scale.into()))
+                }
+                _ => {
+                    length::of_integer(expr, &self.columns).map_or((COMPUTED_DOUBLE, None), |length| (length, Some(0)))
+                }
+            },
+        }
+    }
+
+    /// Characters of one of several numbers as a double.
+    pub(super) fn merged_number_length(&self, sources: &[&Expr]) -> u32 {
+        merged_numbers(sources.iter().map(|source| self.number_shape(source))).0
+    }
+
+    /// Digits behind the point of a floating-point number that is made of numbers with known ones.
+    fn double_digits(&self, expr: &Expr) -> Option<u32> {
+        match expr {
+            Expr::Negate { arg, .. } => self.double_digits(arg),
+            Expr::Call { function: ScalarFunction::Abs, args, .. } => self.double_digits(args.first()?),
+            Expr::Cast { arg, .. } if self.type_of(arg).is_temporal() => Some(self.type_of(arg).fsp().into()),
+            Expr::Cast { arg, .. } if self.type_of(arg).stored_type().is_numeric() => self.double_digits(arg),
+            Expr::Cast { .. } => None,
+            expr => match self.type_of(expr).stored_type() {
+                SqlType::Float | SqlType::Double => match expr {
+                    Expr::Column(id) => self.column_digits(*id),
+                    _ => None,
+                },
+                ty => ty.decimal_digits().map(|(_, scale)| scale.into()),
+            },
+        }
+    }
+
+    /// Digits behind the point of a column of numbers, if they are known.
+    fn column_digits(&self, id: ColId) -> Option<u32> {
+        match self.columns.ty(id).stored_type() {
+            SqlType::Float | SqlType::Double => self.columns.get(id).decimals.map(u32::from),
+            SqlType::Null => Some(0),
+            ty => ty.decimal_digits().map(|(_, scale)| scale.into()),
         }
     }
 
@@ -133,7 +188,10 @@ impl Binder<'_> {
             SqlType::Float | SqlType::Double if is_stored => {
                 self.columns.length(id).unwrap_or_else(|| crate::typing::display_length(ty.stored_type()))
             }
-            SqlType::Double => shape.length.unwrap_or(COMPUTED_DOUBLE),
+            SqlType::Double => {
+                let computed = || self.column_digits(id).map_or(COMPUTED_DOUBLE, |digits| DOUBLE_DIGITS + digits);
+                shape.length.unwrap_or_else(computed)
+            }
             SqlType::Int { .. } | SqlType::Bool => {
                 length::of_integer(&Expr::Column(id), &self.columns).unwrap_or(COMPUTED_DOUBLE)
             }
@@ -187,11 +245,9 @@ impl Binder<'_> {
                 let length = inputs.iter().map(characters).max().filter(|_| has_number);
                 ResultShape { length, ..ResultShape::default() }
             }
-            (
-                SqlType::Bytes { kind: BytesKind::VarBinary, .. },
-                Some(first @ SqlType::Bytes { kind: BytesKind::Binary, .. }),
-            ) if types.iter().all(|ty| ty == first || ty.is_numeric()) => {
-                ResultShape { ty: Some(*first), ..ResultShape::default() }
+            (SqlType::Bytes { kind: BytesKind::VarBinary, length }, _) if are_fixed(&types) => {
+                let ty = Some(SqlType::Bytes { kind: BytesKind::Binary, length });
+                ResultShape { ty, ..ResultShape::default() }
             }
             (SqlType::Bytes { kind: BytesKind::VarBinary, length }, _) if types.iter().any(|ty| ty.is_long()) => {
                 ResultShape { ty: Some(SqlType::Bytes { kind: BytesKind::Blob, length }), ..ResultShape::default() }
@@ -199,6 +255,18 @@ impl Binder<'_> {
             _ => ResultShape::default(),
         }
     }
+}
+
+/// Returns true if one of the types is BINARY, and the others are no strings of variable length.
+fn are_fixed(types: &[SqlType]) -> bool {
+    let is_binary = |ty: &SqlType| matches!(ty, SqlType::Bytes { kind: BytesKind::Binary, .. });
+    let is_fixed = |ty: &SqlType| {
+        is_binary(ty)
+            || ty.is_temporal()
+            || ty.stored_type().is_numeric()
+            || matches!(ty, SqlType::Text { kind: TextKind::Char, .. })
+    };
+    types.iter().any(is_binary) && types.iter().all(is_fixed)
 }
 
 fn without_casts(expr: &Expr) -> &Expr {
@@ -217,6 +285,30 @@ fn sources(expr: &Expr) -> Vec<&Expr> {
         Expr::Call { function: ScalarFunction::Coalesce, args, .. } => args.iter().collect(),
         Expr::Subquery(_) => vec![expr],
         _ => Vec::new(),
+    }
+}
+
+/// The numbers of which an expression gives one.
+fn number_sources(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Call { function: ScalarFunction::Greatest | ScalarFunction::Least, args, .. } => args.iter().collect(),
+        Expr::Subquery(_) => Vec::new(),
+        expr => sources(expr),
+    }
+}
+
+/// Characters and digits behind the point of one of several numbers (MySQL: `Item::aggregate_float_properties`).
+fn merged_numbers(shapes: impl Iterator<Item = (u32, Option<u32>)>) -> (u32, Option<u32>) {
+    let shapes: Vec<(u32, Option<u32>)> = shapes.collect();
+    let longest = shapes.iter().map(|(length, _)| *length).max().unwrap_or(COMPUTED_DOUBLE);
+    let digits: Option<Vec<(u32, u32)>> = shapes.into_iter().map(|(length, digits)| Some((length, digits?))).collect();
+    match digits {
+        Some(known) => {
+            let whole = known.iter().map(|(length, digits)| length.saturating_sub(*digits)).max().unwrap_or(0);
+            let digits = known.iter().map(|(_, digits)| *digits).max().unwrap_or(0);
+            (whole + digits, Some(digits))
+        }
+        None => (longest, None),
     }
 }
 

@@ -16,6 +16,7 @@
 //!   result_shape   what clients are told of a column: lengths
 //!   stored_shape   .. of a column of a temporary table
 //!   chosen_shape   .. of one of several values      written_null  .. whether it can be NULL
+//!   written_type   .. of its type, by how it is written
 //!   made_type   the types of columns that CREATE TABLE .. SELECT makes
 //!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
@@ -62,6 +63,7 @@ mod tests;
 mod updatable;
 mod window;
 mod written_null;
+mod written_type;
 
 use crate::{Locking, Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{

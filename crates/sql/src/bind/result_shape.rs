@@ -2,12 +2,17 @@
 //! `decimals`): the lengths of literals, variables and what the session answers, and what temporary tables make of
 //! types.
 
-use super::{binder::Binder, expr::plain_args, select::column_name};
+use super::{
+    binder::Binder,
+    expr::plain_args,
+    select::column_name,
+    written_type::{is_arithmetic, results},
+};
 use crate::{
     VariableScope,
     typing::{Item, length, text_of_length},
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ArithmeticOp, Expr, ResultShape, ScalarFunction};
+use muster_algebra::{AggregateCall, AggregateFunction, ArithmeticOp, ColId, Expr, ResultShape, ScalarFunction};
 use muster_types::{
     BytesKind, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
@@ -68,7 +73,11 @@ impl Binder<'_> {
             E::Subquery(_) | E::Case { .. } => {
                 let length = self.double_of(&item.expr);
                 let shape = self.chosen_shape(item);
-                ResultShape { length: shape.length.or(length), ..shape }
+                let shape = ResultShape { length: shape.length.or(length), ..shape };
+                match results(written) {
+                    Some(parts) => self.merged(shape, item, &parts),
+                    None => shape,
+                }
             }
             E::BinaryOp { op: BinaryOperator::MyIntegerDivide, left, right } => {
                 match self.quotient_length(left, right, item) {
@@ -83,12 +92,21 @@ impl Binder<'_> {
                 ResultShape { length, ..ResultShape::default() }
             }
             E::BinaryOp { left, right, .. } if is_interval(left) || is_interval(right) => moved(item),
+            E::BinaryOp { left, op, right } if is_arithmetic(op) && matches!(item.ty, SqlType::Decimal { .. }) => {
+                self.exact_arithmetic(left, right, item)
+            }
             E::BinaryOp { .. } => match integer_length(written) {
                 Some(length) if item.ty.is_integer() && item.as_literal().is_some() => of_length(length),
                 _ => ResultShape::default(),
             },
             E::Function(function) => match plain_args(function) {
-                Ok(args) => self.function_shape(&function.name.to_string().to_ascii_uppercase(), &args, item),
+                Ok(args) => {
+                    let shape = self.function_shape(&function.name.to_string().to_ascii_uppercase(), &args, item);
+                    match results(written) {
+                        Some(parts) => self.merged(shape, item, &parts),
+                        None => shape,
+                    }
+                }
                 Err(_) => ResultShape::default(),
             },
             _ => ResultShape::default(),
@@ -148,6 +166,24 @@ impl Binder<'_> {
             }
             _ if MOVES.contains(&name) => moved(item),
             _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+        }
+    }
+
+    /// The shape with what the parts that an item is one of say of strings.
+    fn merged(&self, shape: ResultShape, item: &Item, parts: &[&ast::Expr]) -> ResultShape {
+        let merged = self.merged_string(item.ty, parts);
+        ResultShape { ty: merged.ty.or(shape.ty), unsigned: shape.unsigned || merged.unsigned, ..shape }
+    }
+
+    /// The shape of a decimal that arithmetic gives: UNSIGNED, without a place for a sign, if both operands are.
+    fn exact_arithmetic(&self, left: &ast::Expr, right: &ast::Expr, item: &Item) -> ResultShape {
+        match item.ty {
+            SqlType::Decimal { precision, scale }
+                if self.is_declared_unsigned(left) && self.is_declared_unsigned(right) =>
+            {
+                ResultShape { unsigned: true, ..of_length(u32::from(precision) + u32::from(scale > 0)) }
+            }
+            _ => ResultShape::default(),
         }
     }
 
@@ -227,16 +263,21 @@ impl Binder<'_> {
     /// The shape of a remainder, which is declared as UNSIGNED if `left` is.
     fn remainder(&self, left: &ast::Expr, item: &Item) -> ResultShape {
         let is_fraction = matches!(item.ty, SqlType::Decimal { .. } | SqlType::Double);
-        ResultShape { unsigned: is_fraction && self.is_part_unsigned(left), ..ResultShape::default() }
+        ResultShape { unsigned: is_fraction && self.is_declared_unsigned(left), ..ResultShape::default() }
     }
 
     /// The shape of the absolute value of a decimal, which is declared as UNSIGNED if the decimal is.
     fn absolute(&self, args: &[&ast::Expr], item: &Item) -> ResultShape {
         match (item.ty, args) {
-            (SqlType::Decimal { precision, scale }, [arg]) if self.is_part_unsigned(arg) => {
+            (SqlType::Decimal { precision, scale }, [arg]) if self.is_declared_unsigned(arg) => {
                 ResultShape { unsigned: true, ..of_length(u32::from(precision) + u32::from(scale > 0)) }
             }
-            _ => ResultShape { length: self.double_of(&item.expr), ..ResultShape::default() },
+            (SqlType::Double, [arg]) => ResultShape {
+                unsigned: self.is_declared_unsigned(arg),
+                length: self.double_of(&item.expr),
+                ..ResultShape::default()
+            },
+            _ => ResultShape::default(),
         }
     }
 
@@ -316,6 +357,23 @@ impl Binder<'_> {
         }
     }
 
+    /// Adds what the argument of MIN or MAX says of the shape of its column: the type of a long string, and whether a
+    /// number is UNSIGNED.
+    pub(super) fn set_extreme_shape(&mut self, id: ColId, arg: &ast::Expr) {
+        let (ty, shape) = (self.columns.ty(id), self.columns.shape(id));
+        let merged = self.merged_string(ty, &[arg]);
+        let told = merged.ty.filter(SqlType::is_long);
+        let shape = ResultShape { ty: told.or(shape.ty), unsigned: shape.unsigned || merged.unsigned, ..shape };
+        let shape = match ty {
+            SqlType::Decimal { precision, scale } if self.is_declared_unsigned(arg) => {
+                let length = Some(u32::from(precision) + u32::from(scale > 0));
+                ResultShape { unsigned: true, length, ..shape }
+            }
+            _ => shape,
+        };
+        self.columns.set_shape(id, shape);
+    }
+
     /// The shape of MIN, MAX and ANY_VALUE, of type `ty`: of an ENUM or SET the first two are a CHAR.
     pub(super) fn extreme_shape(&self, call: &AggregateCall, ty: SqlType) -> ResultShape {
         use AggregateFunction::{AnyValue, Max, Min};
@@ -372,10 +430,6 @@ fn literal(value: &ast::Value, item: &Item) -> ResultShape {
         (V::Boolean(_), _) => of_length(1),
         (V::Placeholder(_), ty) => parameter(ty),
         (V::Number(digits, _), SqlType::Double) => of_length(digits.chars().count() as u32),
-        (V::Number(digits, _), SqlType::Decimal { precision, .. }) if digits.starts_with("0.") => {
-            // The zero counts, beside sign and point.
-            of_length(u32::from(precision) + 3)
-        }
         (V::Number(digits, _), SqlType::Int { unsigned: true, .. }) => of_length(digits.chars().count() as u32),
         (V::HexStringLiteral(_), _) => ResultShape { decimals: Some(0), unsigned: true, ..ResultShape::default() },
         (V::SingleQuotedByteStringLiteral(_) | V::DoubleQuotedByteStringLiteral(_), _) => {
@@ -477,6 +531,10 @@ fn integer_length(expr: &ast::Expr) -> Option<u32> {
             ast::Value::Number(digits, _) if digits.bytes().all(|b| b.is_ascii_digit()) => {
                 Some(digits.trim_start_matches('0').len().max(1) as u32 + 1)
             }
+            ast::Value::HexStringLiteral(digits) => match digits.len().div_ceil(2).max(1) as u32 {
+                bytes @ 1..=8 => Some((u64::MAX >> (64 - 8 * bytes)).ilog10() + 2),
+                _ => None,
+            },
             _ => None,
         },
         E::UnaryOp { op: UnaryOperator::Minus, expr } => integer_length(expr),

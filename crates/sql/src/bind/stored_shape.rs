@@ -34,6 +34,16 @@ impl Binder<'_> {
             true => self.union_string(ty, inputs),
             false => self.shape_of_types(ty, &types),
         };
+        let is_unsigned = |input: &ColId| {
+            let ty = self.columns.ty(*input);
+            ty == SqlType::Null
+                || ty.is_unsigned()
+                || matches!(ty, SqlType::Unsigned(_))
+                || self.columns.shape(*input).unsigned
+        };
+        let is_fraction = matches!(ty.stored_type(), SqlType::Decimal { .. } | SqlType::Double);
+        let unsigned = shape.unsigned || is_fraction && inputs.iter().all(is_unsigned);
+        let shape = ResultShape { unsigned, ..shape };
         let length = shape.length.or_else(|| match ty.stored_type() {
             SqlType::Int { .. } => {
                 let of = |input: &ColId| match self.columns.ty(*input) {
@@ -46,10 +56,11 @@ impl Binder<'_> {
             }
             SqlType::Decimal { scale, .. } => {
                 let digits = inputs.iter().map(whole).max().unwrap_or(1) + u32::from(scale);
-                Some(digits + 1 + u32::from(scale > 0))
+                Some(digits + u32::from(!unsigned) + u32::from(scale > 0))
             }
             SqlType::Float | SqlType::Double => {
-                inputs.iter().map(|input| self.number_length(&Expr::Column(*input))).max()
+                let inputs: Vec<Expr> = inputs.iter().map(|input| Expr::Column(*input)).collect();
+                Some(self.merged_number_length(&inputs.iter().collect::<Vec<_>>()))
             }
             _ => None,
         });
@@ -75,11 +86,13 @@ impl Binder<'_> {
         }
     }
 
-    /// Says that a column is one that a window function fills in a temporary table, made of values of `source`.
-    pub(super) fn set_windowed(&mut self, id: ColId, source: Option<&Expr>) {
+    /// Says that a column is one that a window function fills in a temporary table, made of values of `sources`.
+    pub(super) fn set_windowed(&mut self, id: ColId, sources: &[&Expr]) {
         let ty = self.columns.ty(id);
-        if let (Some(source), SqlType::Int { .. } | SqlType::Bool) = (source, ty) {
-            self.columns.set_length(id, length::of_integer(source, &self.columns));
+        if let (false, SqlType::Int { .. } | SqlType::Bool) = (sources.is_empty(), ty) {
+            let known = sources.iter().filter(|source| self.type_of(source) != SqlType::Null);
+            let length = known.filter_map(|source| length::of_integer(source, &self.columns)).max();
+            self.columns.set_length(id, length);
         }
         let long = self.columns.length(id).is_some_and(|length| length >= STORED_BIGINT);
         let told = match ty {
@@ -89,12 +102,19 @@ impl Binder<'_> {
             _ => self.stored_type(id, ty).or_else(|| Binder::windowed_string(ty)),
         };
         let is_float = matches!(ty.stored_type(), SqlType::Float | SqlType::Double);
-        let shape = source.filter(|_| !is_float).map_or_else(ResultShape::default, |source| {
-            let item = Item::new(source.clone(), self.type_of(source));
-            let shape = self.shape_of_types(ty, &[self.declared_or_own(&item)]);
-            ResultShape { ty: None, length: shape.length.filter(|_| !ty.is_integer()), ..shape }
-        });
-        let length = shape.length.or_else(|| source.filter(|_| is_float).map(|source| self.number_length(source)));
+        let declared = |source: &&Expr| self.declared_or_own(&Item::new((*source).clone(), self.type_of(source)));
+        let shape = match is_float {
+            true => ResultShape::default(),
+            false => {
+                let types: Vec<SqlType> = sources.iter().map(declared).collect();
+                let shape = self.shape_of_types(ty, &types);
+                ResultShape { ty: None, length: shape.length.filter(|_| !ty.is_integer()), ..shape }
+            }
+        };
+        let length = match is_float && !sources.is_empty() {
+            true => Some(self.merged_number_length(sources)),
+            false => shape.length,
+        };
         self.columns.set_shape(id, ResultShape { ty: told, length, stored: true, ..shape });
     }
 
@@ -111,10 +131,16 @@ impl Binder<'_> {
             }
             if stored && !shape.stored {
                 let ty = match self.columns.get(*id).origin {
-                    None => self.stored_type(*id, self.columns.ty(*id)).or(shape.ty),
+                    None => {
+                        let ty = self.columns.ty(*id);
+                        let of_string = || Binder::windowed_string(shape.ty.unwrap_or(ty));
+                        self.stored_type(*id, ty).or_else(of_string).or(shape.ty)
+                    }
                     Some(_) => shape.ty,
                 };
-                self.columns.set_shape(*id, ResultShape { stored, ty, in_client_charset: false, ..shape });
+                let unsigned = shape.unsigned && self.columns.ty(*id).is_numeric();
+                let shape = ResultShape { stored, ty, unsigned, in_client_charset: false, ..shape };
+                self.columns.set_shape(*id, shape);
             }
         }
     }

@@ -53,7 +53,7 @@ pub(crate) fn of_operand(expr: &Expr, columns: &Columns) -> Option<u32> {
             Expr::Cast { arg, ty } => {
                 let from = arg.ty(columns);
                 let is_unsigned = from == SqlType::Year || from.is_unsigned() || is_of_unsigned(arg, columns);
-                ty.is_unsigned() || !is_unsigned
+                ty.is_unsigned() || !is_unsigned || matches!(ty, SqlType::Decimal { .. })
             }
             _ => true,
         };
@@ -86,7 +86,7 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
     // Digits of an operand, which is a date's number, too.
     let digits = |expr: &Expr| match expr {
         Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 1,
-        _ => of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1),
+        _ => of(expr).saturating_sub(!is_of_unsigned(expr, columns) as u32).max(1),
     };
     let signed = |digits: u32| digits.min(MOST_DIGITS) + !ty.is_unsigned() as u32;
     match expr {
@@ -94,6 +94,8 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
         Expr::Column(id) => columns.length(*id).unwrap_or_else(|| of_column(ty)),
         Expr::Literal { value: Value::Int(i), .. } => i.unsigned_abs().max(1).ilog10() + 2,
         Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 2,
+        // An integer beside one without a sign.
+        Expr::Literal { value: Value::Decimal(number), .. } if number.scale == 0 => u32::from(number.precision()) + 1,
         // The casts that arithmetic makes of its operands keep their digits.
         Expr::Cast { arg, .. } => match arg.ty(columns) {
             SqlType::Int { .. } | SqlType::Bool => of(arg),
@@ -102,6 +104,8 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             SqlType::Unsigned(number) => of_column(number.plain()),
             _ => LONGEST,
         },
+        // The negative of a number without a sign.
+        Expr::Arithmetic { op: ArithmeticOp::Sub, left, right, .. } if is_zero_decimal(left) => of(right) + 1,
         Expr::Arithmetic { op, left, right, .. } => match op {
             ArithmeticOp::Add | ArithmeticOp::Sub => signed(digits(left).max(digits(right)) + 1),
             ArithmeticOp::Mul => signed(digits(left) + digits(right)),
@@ -148,7 +152,11 @@ fn is_of_unsigned(expr: &Expr, columns: &Columns) -> bool {
 fn whole_digits(expr: &Expr, columns: &Columns) -> u32 {
     let ty = expr.ty(columns);
     match (given_text(expr, columns), ty) {
+        _ if is_null(expr) => 0,
         (Some(length), _) => length,
+        (None, SqlType::Decimal { .. }) if is_of_integer(expr, columns) => {
+            length(expr, ty, columns).saturating_sub(!is_of_unsigned(expr, columns) as u32).max(1)
+        }
         (None, SqlType::Decimal { precision, scale }) if !is_of_moment(expr, columns) => (precision - scale).into(),
         (None, SqlType::Double) if matches!(expr, Expr::Cast { arg, .. } if arg.ty(columns) == SqlType::Float) => FLOAT,
         (None, SqlType::Double) if !is_of_moment(expr, columns) => LONGEST,
@@ -159,6 +167,7 @@ fn whole_digits(expr: &Expr, columns: &Columns) -> u32 {
 /// Digits behind the point of what DIV divides by; a text counts with all its characters.
 fn fraction_digits(expr: &Expr, columns: &Columns) -> u32 {
     match (given_text(expr, columns), expr.ty(columns)) {
+        _ if is_null(expr) => 0,
         (Some(length), _) => length,
         (None, SqlType::Float | SqlType::Double) => LONGEST,
         (None, ty) => ty.decimal_digits().map_or(0, |(_, scale)| scale.into()),
@@ -174,8 +183,16 @@ fn given_text(expr: &Expr, columns: &Columns) -> Option<u32> {
     }
 }
 
+fn is_of_integer(expr: &Expr, columns: &Columns) -> bool {
+    matches!(expr, Expr::Cast { arg, .. } if matches!(arg.ty(columns), SqlType::Int { .. } | SqlType::Bool))
+}
+
 fn is_of_moment(expr: &Expr, columns: &Columns) -> bool {
     matches!(expr, Expr::Cast { arg, .. } if arg.ty(columns).is_temporal())
+}
+
+fn is_zero_decimal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { value: Value::Decimal(number), .. } if number.scale == 0 && number.is_zero())
 }
 
 fn is_null(expr: &Expr) -> bool {

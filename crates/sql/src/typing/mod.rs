@@ -122,9 +122,10 @@ impl Item {
 
     /// Characters of the value as text: of a literal integer its digits and one for a sign.
     pub fn text_length(&self) -> u32 {
-        match self.as_literal() {
-            Some(Value::Int(i)) => i.unsigned_abs().max(1).ilog10() + 2,
-            _ => self.integer_characters().unwrap_or_else(|| display_length(self.ty)),
+        match (self.integer_characters(), self.as_literal()) {
+            (Some(characters), _) => characters,
+            (None, Some(Value::Int(i))) => i.unsigned_abs().max(1).ilog10() + 2,
+            _ => display_length(self.ty),
         }
     }
 
@@ -162,14 +163,14 @@ impl Item {
     /// a literal those it is written with. `None` for doubles and what becomes one.
     pub fn decimal_digits(&self) -> Option<(u32, u32)> {
         match self.as_literal() {
-            Some(Value::Int(i)) => Some((i.unsigned_abs().max(1).ilog10() + 1, 0)),
-            Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
-            Some(Value::Bool(_)) => Some((1, 0)),
-            _ if self.ty == SqlType::Bool => Some((1, 0)),
             _ if self.integer_characters().is_some() => {
                 let signs = u32::from(!self.ty.is_unsigned());
                 self.integer_characters().map(|characters| (characters.saturating_sub(signs).max(1), 0))
             }
+            Some(Value::Int(i)) => Some((i.unsigned_abs().max(1).ilog10() + 1, 0)),
+            Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
+            Some(Value::Bool(_)) => Some((1, 0)),
+            _ if self.ty == SqlType::Bool => Some((1, 0)),
             _ => temporal_digits(self.ty).or_else(|| decimal_digits(self.ty)),
         }
     }

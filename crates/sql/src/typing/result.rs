@@ -1,6 +1,7 @@
 //! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
 
 use super::{Derivation, Item, JSON_TEXT, bytes_of_length, collation, display_length, text_of_length};
+use muster_algebra::Expr;
 use muster_types::{BytesKind, Collation, IntWidth, Result, SqlType, TextKind};
 
 /// The operation whose columns must have one collation.
@@ -26,7 +27,10 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         && collation::aggregate_result(&known, default, operation).is_ok_and(|(of, _)| of != Collation::Binary);
     let are_numbers = known.iter().all(|i| i.ty.is_numeric());
     if known.iter().any(|i| i.collation() == Some(Collation::Binary)) && !are_numbers && !is_text_stronger {
-        let of = |i: &Item| if i.ty.is_integer() { i.text_length() } else { byte_length(i.ty) };
+        let of = |i: &Item| match i.ty {
+            ty if ty.is_integer() => i.text_length(),
+            _ => computed_double(i).unwrap_or_else(|| byte_length(i.ty)),
+        };
         let length = known.iter().map(|i| of(i)).max().unwrap_or(0);
         return Ok(bytes_of_length(length.into()));
     }
@@ -45,6 +49,14 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
         Some(kind) => SqlType::Text { kind, length, collation },
         None => text_of_length(length.into(), collation),
     })
+}
+
+/// Bytes of a double that is no column and no literal (MySQL: `Item::float_length`).
+fn computed_double(item: &Item) -> Option<u32> {
+    const DIGITS: u32 = 17;
+    const LONGEST: u32 = 23;
+    let is_computed = item.ty == SqlType::Double && !matches!(item.expr, Expr::Column(_) | Expr::Literal { .. });
+    is_computed.then(|| item.decimals.map_or(LONGEST, |decimals| DIGITS + u32::from(decimals)))
 }
 
 fn text_kind(ty: SqlType) -> Option<TextKind> {
@@ -147,7 +159,10 @@ fn integer(items: &[&Item]) -> SqlType {
         IntWidth::Small => IntWidth::Medium,
         IntWidth::Medium => IntWidth::Int,
         IntWidth::Int => IntWidth::Big,
-        IntWidth::Big => return SqlType::decimal(20, 0),
+        IntWidth::Big => {
+            let digits = items.iter().filter_map(|item| item.decimal_digits()).map(|(digits, _)| digits).max();
+            return SqlType::decimal(digits.unwrap_or(20), 0);
+        }
     };
     SqlType::Int { width, unsigned: false }
 }

@@ -145,6 +145,11 @@ impl Binder<'_> {
                 let id = self.aggregate_column(function.to_string(), &call, decimals);
                 use AggregateFunction as F;
                 let ty = call.ty;
+                if let (F::Min | F::Max, Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))) =
+                    (&call.function, list.args.first())
+                {
+                    self.set_extreme_shape(id, arg);
+                }
                 let is_joined = matches!(call.function, F::GroupConcat { .. });
                 if call.ty.is_temporal() || call.ty.is_text() && is_kept_text(&call) {
                     self.columns.set_chosen(id);
@@ -251,13 +256,13 @@ impl Binder<'_> {
                 AggregateCall { function: F::Count, args, distinct, ty: SqlType::BIGINT }
             }
             "SUM" => {
-                let (sum, arg) = aggregate::sum(&items[0]);
+                let (sum, arg) = aggregate::sum(&self.measured(items[0].clone()));
                 shown = Some(sum);
                 let ty = items[0].kept.map_or(sum, |digits| widened(digits, sum));
                 one(self, F::Sum, items[0].kept_type(arg, scale_of(ty)), ty)
             }
             "AVG" => {
-                let (average, arg) = aggregate::avg(&items[0], rules);
+                let (average, arg) = aggregate::avg(&self.measured(items[0].clone()), rules);
                 shown = Some(average);
                 let arg = items[0].kept_type(arg, KEPT_DIGITS);
                 let kept = quotient_scale(scale_of(arg), 0, rules.increment);
@@ -372,6 +377,10 @@ impl Binder<'_> {
                 _ => return Err(SqlError::unsupported("this clause of GROUP_CONCAT")),
             }
         }
+        let items = match distinct || !order.is_empty() {
+            true => items.into_iter().map(|item| self.bits_as_written_digits(item)).collect(),
+            false => items,
+        };
         let (items, (collation, derivation)) = self.texts(items, "group_concat")?;
         // The text of numbers is as strong as a literal.
         let derivation = derivation.min(Derivation::Literal);
@@ -387,6 +396,24 @@ impl Binder<'_> {
         Ok((AggregateCall { function, args, distinct, ty }, derivation))
     }
 }
+
+impl Binder<'_> {
+    /// The values of a BIT column as the byte strings of their digits, which they are in the tree that GROUP_CONCAT
+    /// sorts (MySQL: a temporary table has a BIGINT for them).
+    fn bits_as_written_digits(&mut self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            Some(SqlType::Bit { .. }) => {
+                let ty = SqlType::Bytes { kind: BytesKind::VarBinary, length: BIGINT_DIGITS };
+                let item = self.no_operand(item);
+                Item { derivation: Derivation::Implicit, ..self.convert(item, ty) }
+            }
+            _ => item,
+        }
+    }
+}
+
+/// Digits of the largest BIGINT UNSIGNED.
+const BIGINT_DIGITS: u32 = 20;
 
 /// MIN, MAX or ANY_VALUE, by its name.
 fn one_of_values(name: &str) -> AggregateFunction {

@@ -35,10 +35,23 @@ impl Binder<'_> {
         right: &ast::Expr,
         cx: &mut ExprContext,
     ) -> Result<Item> {
-        let (l, r) = self.sides(left, right, cx)?;
+        let sides = self.sides(left, right, cx)?;
+        Ok(self.arithmetic_of_sides(op, left, right, sides))
+    }
+
+    /// `left op right` of operands that are bound. Its frame is no part of those that deep expressions need for each
+    /// level.
+    #[inline(never)]
+    fn arithmetic_of_sides(
+        &mut self,
+        op: ArithmeticOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        (l, r): (Item, Item),
+    ) -> Item {
         let besides = (beside_operand(&r), beside_operand(&l));
         let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
-        Ok(self.arithmetic(op, l, r))
+        self.arithmetic(op, l, r)
     }
 
     /// Both sides of an operator that sees all digits which an average keeps.
@@ -177,12 +190,16 @@ impl Binder<'_> {
                     let arg = Box::new(Expr::literal(Value::Double(-x), SqlType::Double));
                     Item::new(Expr::Negate { arg, ty: SqlType::Double }, SqlType::Double)
                 }
-                number => self.given(number),
+                number => self.number_as_written(digits, number),
             });
         }
         let item = self.expr(expr, cx)?;
         // The negative of a hexadecimal literal is a floating-point number, that of a negative one a decimal.
-        let negative_digits = match item.as_literal() {
+        let constant = match item.ty {
+            SqlType::Int { .. } => fold::constant(&item.expr),
+            _ => None,
+        };
+        let negative_digits = match constant {
             Some(Value::Int(n @ ..0)) => Some(n.unsigned_abs().ilog10() + 1),
             _ => None,
         };

@@ -477,7 +477,7 @@ impl Binder<'_> {
                             places = self.given(Value::Int(n.min(s.into())));
                         }
                         let scale = n.clamp(0, s.into()) as u32;
-                        (scale, scale < s)
+                        (scale, scale < s || scale == 0)
                     }
                     _ if places.is_null_literal() => (0, s > 0),
                     _ => (s, true),

@@ -10,6 +10,7 @@ use muster_algebra::Expr;
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     charset::{Charset, decode, encode, valid_up_to},
+    sql_type::DECIMAL_MAX_PRECISION,
     temporal::{self, DateModes},
 };
 use sqlparser::ast::{self, DataType};
@@ -70,6 +71,17 @@ impl Binder<'_> {
         Item::literal(value, ty)
     }
 
+    /// The number that these digits are. A decimal has the digits in front of the point that are written, zeros too,
+    /// but one of several that are nothing but zeros (MySQL: `internal_str2dec`).
+    pub(super) fn number_as_written(&self, digits: &str, value: Value) -> Item {
+        let Value::Decimal(decimal) = value else { return self.given(value) };
+        let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
+        let written = if whole.bytes().all(|digit| digit == b'0') { whole.len().min(1) } else { whole.len() };
+        let scale = u32::from(decimal.scale);
+        let precision = u32::from(decimal.precision()).max(written as u32 + scale).min(DECIMAL_MAX_PRECISION.into());
+        Item::literal(value, SqlType::decimal(precision, scale))
+    }
+
     /// A value that the server knows by itself; texts are under [`Collation::SYSTEM`].
     pub fn system_text(&self, value: Value) -> Item {
         let ty = value_type(&value, Collation::SYSTEM);
@@ -81,7 +93,7 @@ impl Binder<'_> {
     pub fn value(&mut self, value: &ast::Value) -> Result<Item> {
         use ast::Value as V;
         Ok(match value {
-            V::Number(digits, _) => self.given(number(digits, false)?),
+            V::Number(digits, _) => self.number_as_written(digits, number(digits, false)?),
             V::SingleQuotedString(s) | V::DoubleQuotedString(s) => {
                 let charset = self.default_collation().character_set();
                 self.given(Value::Text(charset.kept(s).into_owned()))
@@ -96,7 +108,8 @@ impl Binder<'_> {
                 None => return Err(SqlError::syntax(digits, 1)),
             },
             V::SingleQuotedByteStringLiteral(digits) | V::DoubleQuotedByteStringLiteral(digits) => bits(digits)?,
-            V::Boolean(b) => Item::literal(Value::Int(*b as i64), SqlType::BIGINT),
+            // Without a place for a sign.
+            V::Boolean(b) => Item { characters: Some(1), ..Item::literal(Value::Int(*b as i64), SqlType::BIGINT) },
             V::Null => Item::null(),
             V::Placeholder(name) => match self.env.parameters {
                 Parameters::Types(types) => {
@@ -210,9 +223,12 @@ pub(crate) fn bytes_as_number(item: Item) -> Item {
     match item.as_literal() {
         Some(Value::Bytes(b)) if item.hexadecimal => {
             let n = b.iter().fold(0u64, |v, b| v << 8 | *b as u64);
+            // Digits of the largest number of so many bytes.
+            let most = u64::MAX.checked_shr(64 - 8 * b.len().clamp(1, 8) as u32).unwrap_or(u64::MAX);
+            let digits = most.ilog10() as u8 + 1;
             match item.is_bits {
-                true => Item::literal(Value::Int(n as i64), SqlType::BIGINT),
-                false => Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED),
+                true => Item { characters: Some(digits + 1), ..Item::literal(Value::Int(n as i64), SqlType::BIGINT) },
+                false => Item { characters: Some(digits), ..Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED) },
             }
         }
         _ => item,

@@ -104,6 +104,13 @@ impl Binder<'_> {
             Some(id) => id,
             None => {
                 let id = self.window_column(function.to_string(), &called, bound.call.ty, decimals);
+                if matches!(called, WindowFunction::Shifted { default: Some(_), .. })
+                    && let [value, _, default] = super::plain_args(function)?[..]
+                {
+                    let nullable = Some(self.is_written_nullable(value) || self.is_written_nullable(default));
+                    let shape = self.columns.shape(id);
+                    self.columns.set_shape(id, ResultShape { nullable, ..shape });
+                }
                 place.borrow_mut().windows.calls.push((id, bound));
                 id
             }
@@ -169,20 +176,15 @@ impl Binder<'_> {
             RowNumber | Rank | DenseRank | Ntile { .. } => self.columns.set_length(id, Some(AGGREGATE_LENGTH)),
             _ => {}
         }
-        let source = match function {
-            FirstValue(value) | LastValue(value) | NthValue { value, .. } => Some(value),
-            Shifted { value, .. } => Some(value),
+        let sources = match function {
+            FirstValue(value) | LastValue(value) | NthValue { value, .. } => vec![value],
+            Shifted { value, default, .. } => std::iter::once(value).chain(default).collect(),
             Aggregate(call) if matches!(call.function, AggregateFunction::Min | AggregateFunction::Max) => {
-                call.args.first()
+                call.args.first().into_iter().collect()
             }
-            _ => None,
+            _ => Vec::new(),
         };
-        self.set_windowed(id, source);
-        if let Shifted { value, default: Some(default), .. } = function {
-            let nullable = Some(self.nullable(value) || self.nullable(default));
-            let shape = self.columns.shape(id);
-            self.columns.set_shape(id, ResultShape { nullable, ..shape });
-        }
+        self.set_windowed(id, &sources);
         id
     }
 
@@ -396,6 +398,7 @@ impl Binder<'_> {
             return Ok(BoundFunction { function, ty, shown: ty, decimals });
         };
         let default = self.expr(default, cx)?;
+        let (item, default) = (self.measured(item), self.measured(default));
         let ty = result::result_type(&[&item, &default], self.default_collation(), &lower)?;
         let decimals = result::decimals(&[&item, &default]);
         let (value, default) = (self.convert(item, ty).expr, self.convert(default, ty).expr);
