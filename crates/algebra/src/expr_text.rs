@@ -165,6 +165,10 @@ impl Printer<'_> {
     }
 
     fn call(&self, function: ScalarFunction, args: &[Expr]) -> String {
+        // What an implicit conversion refuses is not shown.
+        if let ScalarFunction::DecodeText(_) = function {
+            return self.list(args);
+        }
         use ScalarFunction::*;
         let infix = match function {
             BitAnd => "&",
@@ -283,7 +287,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
-        ReadNumber(_) | MomentNumber | ComputedInteger | ParseJson => "read_number",
+        ReadNumber(_) | MomentNumber | ComputedInteger | ParseJson | DecodeText(_) => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",

@@ -143,6 +143,16 @@ listed! {
 }
 
 listed! {
+    /// What becomes of bytes that are no text of a character set.
+    Decoding {
+        /// Error 3854.
+        Refused,
+        /// The text ends in front of them, with warning 1300.
+        Cut,
+    }
+}
+
+listed! {
     /// Functions over the values of one row. Argument order is MySQL's.
     ScalarFunction {
         /// `(text)`: the number that the text begins with, a cast but for its warnings.
@@ -154,6 +164,9 @@ listed! {
         /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time
         /// zone are not the default ones. Functions of dates have the same number as one more argument then.
         ReadDate,
+        /// `(byte string)`: the text of the result's character set that the bytes are, a cast but for what it does if
+        /// they are none.
+        DecodeText(Decoding),
         /// `(value)`: CAST .. AS JSON: a text is read as JSON. [`crate::Expr::Cast`] makes a JSON string of it, as
         /// comparisons do.
         ParseJson,

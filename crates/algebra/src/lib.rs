@@ -54,7 +54,7 @@ pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
     SubqueryKind,
 };
-pub use function::{IntervalUnit, NumberReading, ScalarFunction, SessionFunction};
+pub use function::{Decoding, IntervalUnit, NumberReading, ScalarFunction, SessionFunction};
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use json_table::{JsonTable, JsonTableColumn, JsonTableContent, JsonTableFallback, JsonTableRows};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};

@@ -137,6 +137,9 @@ impl Evaluator<'_> {
         if function == ScalarFunction::ComputedInteger {
             return Some(self.computed_integer(expr, &values[0], ty));
         }
+        if let ScalarFunction::DecodeText(decoding) = function {
+            return Some(text::decoded(&values[0], ty, decoding, self.warn));
+        }
         if function == ScalarFunction::ParseJson {
             return Some(parsed_json(&values[0], types[0]));
         }

@@ -80,7 +80,7 @@ pub(super) struct LibraryCall {
     name: String,
     /// Those of the statement.
     arguments: Arguments,
-    /// True if all arguments are literals.
+    /// True if all arguments are constants.
     is_constant: bool,
 }
 
@@ -96,9 +96,14 @@ impl LibraryCall {
             return None;
         }
         let arguments = Arguments::of(ScalarFunction::Library(function), given, type_of);
-        let is_constant = given.iter().all(|arg| matches!(arg, Expr::Literal { .. } | Expr::Parameter { .. }));
+        let is_constant = given.iter().all(is_constant);
         Some(LibraryCall { function, name: function.printed_name(), arguments, is_constant })
     }
+}
+
+/// Returns true for an expression of literals and parameters.
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Parameter { .. }) || expr.is_movable() && expr.columns().is_empty()
 }
 
 /// Makes a text the bytes that it has in the character set of its type.

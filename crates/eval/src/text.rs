@@ -1,9 +1,9 @@
 //! Functions over text. Positions and lengths count characters; over byte strings they count bytes.
 
 use super::checksum::crc32;
-use muster_algebra::ScalarFunction;
+use muster_algebra::{Decoding, ScalarFunction};
 use muster_types::{
-    Collation, Result, SqlError, SqlType, Value, cast_from,
+    CastWarning, Collation, Result, SqlError, SqlType, Value, cast_from,
     charset::{self, Charset},
     collation,
 };
@@ -64,6 +64,22 @@ pub fn decode_others(function: ScalarFunction, values: &mut [Value]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// A byte string as a text of a type's character set. Error 3854 for one that is none and must be.
+pub fn decoded(value: &Value, ty: SqlType, decoding: Decoding, warn: &mut dyn FnMut(CastWarning)) -> Result<Value> {
+    let charset = ty.collation().map_or(Charset::Utf8mb4, Collation::character_set);
+    let Value::Bytes(bytes) = value else { return Ok(value.clone()) };
+    if let Some(text) = charset::decode(charset, bytes) {
+        return Ok(Value::Text(text.into()));
+    }
+    if decoding == Decoding::Refused {
+        return Err(SqlError::cannot_convert_bytes(bytes, charset.name()));
+    }
+    // The warning is that of a cast.
+    cast_from(value, None, ty).1.into_iter().for_each(warn);
+    let valid = &bytes[..charset::valid_up_to(charset, bytes)];
+    Ok(Value::Text(charset::decode(charset, valid).unwrap_or_default().into()))
 }
 
 /// The arguments of a text function, none of them NULL.

@@ -12,7 +12,6 @@ pub const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/optimizer/src/plan/validate.rs", "check", 138),
     ("crates/optimizer/src/testing/interpreter.rs", "plan", 92),
     ("crates/server/src/connection.rs", "login", 86),
-    ("crates/sql/src/bind/expr/text.rs", "text_function", 73),
     ("crates/sql/src/bind/tests/constructs.rs", "mutated_statements_never_panic", 78),
     ("crates/sql/src/parse/show.rs", "show", 71),
     ("crates/storage/src/lookup/lookup_bench.rs", "keys_per_second", 83),

@@ -12,9 +12,12 @@ use muster_types::{
 impl Conversion<'_> {
     /// Warns of a delimiter that is deprecated in the text of a date or time.
     pub fn warn_of_delimiter(&self, column: &ColumnDef, value: &Value, row: u64) {
-        if let Value::Text(text) = value
-            && let Some(delimiter) = deprecated_delimiter(column.ty, text.as_bytes())
-        {
+        let text = match value {
+            Value::Text(text) => text.as_str(),
+            Value::Bytes(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
+            _ => return,
+        };
+        if let Some(delimiter) = deprecated_delimiter(column.ty, text.as_bytes()) {
             let warning = warning_of_delimiter(text, delimiter, row);
             self.context.warn(warning.code, warning.message);
         }

@@ -9,7 +9,8 @@ pub fn insert(call: &mut Call, args: &[Value]) -> Result<Value> {
     let text = Characters::of(args, 0);
     let (position, length, new) = (int(args, 1), int(args, 2), Characters::of(args, 3));
     let characters = text.count() as i64;
-    if position < 1 || position > characters {
+    // As in MySQL, what stands behind a text of longer characters than bytes may be the first place behind it.
+    if position < 1 || position > text.bytes.len() as i64 || position > characters + 1 {
         return Ok(args[0].clone());
     }
     let start = text.offset(position as usize - 1);

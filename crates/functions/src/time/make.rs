@@ -32,9 +32,19 @@ pub fn make_date(_: &mut Call, args: &[Value]) -> Result<Value> {
 }
 
 /// `MAKETIME(hour, minute, second)`; NULL for minutes and seconds that no time has.
+/// Most digits of seconds in front of the point.
+const SECONDS_DIGITS: u8 = 18;
+
 pub fn make_time(call: &mut Call, args: &[Value]) -> Result<Value> {
     let (hour, minute) = (int(args, 0), int(args, 1));
     let Some(second) = read::seconds(call, &args[2]) else { return Ok(Value::Null) };
+    // Two words of nine digits hold the seconds (MySQL: `decimal2lldiv_t`).
+    if second.precision().saturating_sub(second.scale) > SECONDS_DIGITS {
+        let second = args[2].to_text(6).unwrap_or_default();
+        let second = if second.contains('.') { second.trim_end_matches('0').trim_end_matches('.') } else { &second };
+        call.warn(ErrorCode::TruncatedWrongValue, format!("Truncated incorrect DECIMAL value: '{second}'"));
+        return Ok(Value::Null);
+    }
     let sixty = 60 * 10i128.pow(u32::from(second.scale));
     if !(0..60).contains(&minute) || !second.narrow().is_some_and(|units| (0..sixty).contains(&units)) {
         return Ok(Value::Null);

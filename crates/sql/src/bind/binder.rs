@@ -82,6 +82,9 @@ pub(crate) struct Binder<'a> {
     pub aggregated_columns: HashSet<ColId>,
     /// Those of BIT_AND and its kin that are integers.
     pub aggregated_bits: HashSet<ColId>,
+    /// The calls of NULLIF, each with the integer that it is where a date or time is wanted (MySQL: `Item_func_nullif`
+    /// is a kind of `Item_int_func`).
+    pub null_if_numbers: Vec<(Expr, Expr)>,
     /// Those of GROUP_CONCAT.
     pub joined_texts: HashSet<ColId>,
     /// Keys of rollups, which are NULL where they are rolled up.
@@ -214,6 +217,7 @@ impl<'a> Binder<'a> {
             aggregated_columns: HashSet::new(),
             aggregated_bits: HashSet::new(),
             joined_texts: HashSet::new(),
+            null_if_numbers: Vec::new(),
             rolled_up: HashSet::new(),
             summed_doubles: HashSet::new(),
             inserted_row: None,
@@ -461,6 +465,7 @@ impl<'a> Binder<'a> {
     /// Most characters of the value as text.
     pub fn text_length(&self, item: &Item) -> u32 {
         match item.ty {
+            SqlType::Int { .. } if item.as_literal().is_some() => item.text_length(),
             SqlType::Int { .. } => length::of_text(&item.expr, &self.columns).unwrap_or_else(|| item.text_length()),
             _ => item.text_length(),
         }

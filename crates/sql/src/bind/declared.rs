@@ -80,6 +80,10 @@ impl Binder<'_> {
     pub(super) fn for_column(&mut self, item: Item, ty: SqlType) -> Item {
         let declared = match self.declared_type(&item) {
             Some(declared) => declared,
+            // A number is no member that another ENUM column has.
+            None if matches!(ty, SqlType::Enum(_)) && item.ty.is_integer() && item.ty.is_unsigned() => {
+                return self.convert(item, SqlType::decimal(20, 0));
+            }
             None => return item,
         };
         let is_set = matches!(declared, SqlType::Enum(_) | SqlType::Set(_));

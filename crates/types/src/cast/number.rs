@@ -23,7 +23,11 @@ struct Prefix<'a> {
 }
 
 fn split(text: &str, with_fraction: bool) -> Prefix<'_> {
-    let text = text.trim_start();
+    // In front of an integer only blanks and tabs are skipped (MySQL: `my_strtoll10`).
+    let text = match with_fraction {
+        true => text.trim_start_matches(is_space),
+        false => text.trim_start_matches([' ', '\t']),
+    };
     let bytes = text.as_bytes();
     let digits = |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     let start = matches!(bytes.first(), Some(b'-' | b'+')) as usize;
@@ -57,8 +61,13 @@ fn split(text: &str, with_fraction: bool) -> Prefix<'_> {
         fraction,
         exponent,
         text: if has_digit { &text[..end] } else { "0" },
-        clean: has_digit && text[end..].trim_end().is_empty(),
+        clean: has_digit && text[end..].trim_end_matches(is_space).is_empty(),
     }
+}
+
+/// White space of ASCII, with the vertical tab.
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '\u{b}'
 }
 
 /// The integer a text begins with (0 without one; huge ones are cut to 38 digits), and whether it is the whole text.

@@ -12,8 +12,10 @@ const YEAR_MAX: i128 = 2155;
 /// The position of the member that a text is, or whose number it is (MySQL: `Field_enum::store`).
 pub fn enum_text(bytes: &[u8], members: MemberList) -> Result<u64, Unfit<u64>> {
     let wrong = Unfit::new(StoreFault::Truncated, 0);
-    let text = text::valid(text::without_padding(bytes)).map_err(|_| wrong)?;
-    if let Some(position) = members.position(text) {
+    // Bytes of no character have no weight.
+    let text = String::from_utf8_lossy(text::without_padding(bytes));
+    let text = text.replace(char::REPLACEMENT_CHARACTER, "");
+    if let Some(position) = members.position(&text) {
         return Ok(position as u64);
     }
     match text.parse::<u64>() {

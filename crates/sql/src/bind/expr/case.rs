@@ -12,6 +12,9 @@ use muster_types::{
 };
 use sqlparser::ast;
 
+/// Digits of the largest BIGINT.
+const BIGINT_DIGITS: u32 = 19;
+
 /// 9999-12-31 23:59:59.999999.
 const LATEST_MOMENT: i64 = datetime_of(date_code(9999, 12, 31), MICROS_PER_DAY - 1);
 
@@ -91,6 +94,7 @@ impl Binder<'_> {
     pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let test = self.comparison_by(Binder::compare_with_clock, CompareOp::Eq, args[0], args[1], cx)?.expr;
         let value = self.expr(args[0], cx)?;
+        let own = value.clone();
         let value = match self.declared_type(&value) {
             Some(SqlType::Year) => {
                 let digits = SqlType::Bytes { kind: BytesKind::VarBinary, length: 4 };
@@ -105,7 +109,33 @@ impl Binder<'_> {
             _ if value.ty.is_temporal() => self.convert_to_text(value, self.default_collation()),
             _ => value,
         };
-        self.choice(vec![test], vec![Item::null(), value], "nullif")
+        let item = self.choice(vec![test.clone()], vec![Item::null(), value], "nullif")?;
+        // The text of a number or a moment is no stronger than that.
+        let derivation = match own.ty.collation() {
+            None if item.ty.collation().is_some() && !own.is_null_literal() => Derivation::Numeric,
+            _ => item.derivation,
+        };
+        if let Some(number) = self.integer_of_null_if(test, own, item.ty) {
+            self.null_if_numbers.push((item.expr.clone(), number));
+        }
+        Ok(Item { derivation, ..item })
+    }
+
+    /// The integer of NULLIF as type `ty`, which it is asked for where a date or time is wanted. `None` if the value
+    /// would be computed twice that may be computed only once, or is the same.
+    fn integer_of_null_if(&mut self, test: Expr, value: Item, ty: SqlType) -> Option<Expr> {
+        let is_once = test.has_subquery() || value.expr.has_subquery() || !value.expr.is_movable();
+        if is_once || ty.is_integer() || value.is_null_literal() {
+            return None;
+        }
+        let ty = match ty {
+            // Rounded it may have a digit more.
+            SqlType::Decimal { scale, .. } => SqlType::decimal(BIGINT_DIGITS + u32::from(scale), scale.into()),
+            ty => ty,
+        };
+        let number = Item::new(Expr::Cast { arg: Box::new(value.expr), ty: SqlType::BIGINT }, SqlType::BIGINT);
+        let number = self.cast_to(number, ty).expr;
+        Some(Expr::Case { branches: vec![(test, Expr::null(ty))], otherwise: Some(Box::new(number)), ty })
     }
 
     /// COALESCE, IFNULL, GREATEST, LEAST.
@@ -183,7 +213,7 @@ impl Binder<'_> {
             SqlType::Bytes { .. } => self.convert(text, result),
             _ => text,
         };
-        Item { decimals: Some(shown.fsp()), ..text }
+        Item { decimals: Some(shown.fsp()), derivation: text.derivation.min(Derivation::Literal), ..text }
     }
 
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
@@ -211,7 +241,8 @@ impl Binder<'_> {
             model.decimals = decimals;
         }
         if ty.collation().is_some() {
-            model.derivation = derivation;
+            // The text of numbers and moments is as strong as a literal.
+            model.derivation = if derivation == Derivation::Numeric { Derivation::Literal } else { derivation };
         }
         Ok((items.into_iter().map(|item| self.chosen(item, ty)).collect(), model, shown))
     }

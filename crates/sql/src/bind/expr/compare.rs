@@ -56,6 +56,7 @@ impl<'a> Binder<'a> {
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
+        let (l, r) = (self.decimal_beside(l.clone(), &r), self.decimal_beside(r, &l));
         let (l, r) = (self.compared_value(l), self.compared_value(r));
         let (l, r) = self.beside_date(l, r);
         let (l, r) = self.beside_datetime(l, r);
@@ -318,16 +319,22 @@ impl<'a> Binder<'a> {
     /// The error of a text that is no date or time next to a column, in a statement that changes rows in a strict
     /// `sql_mode`: 1292, as if the column were to store it (MySQL: `convert_constant_arg_to_field`).
     fn refused_date(&self, value: &Value, ty: SqlType, other: &Item) -> Option<SqlError> {
-        let column = match (&other.expr, value) {
-            (Expr::Column(id), Value::Text(text)) if self.changes_strictly => (self.columns.get(*id), text),
-            _ => return None,
-        };
+        let Value::Text(text) = value else { return None };
+        if !self.changes_strictly {
+            return None;
+        }
         let what = match ty {
             SqlType::Date => "date",
             SqlType::Time { .. } => "time",
             _ => "datetime",
         };
-        let message = StoreFault::Incorrect(what).message(&column.0.name, &printable(column.1.as_bytes()), 1);
+        let message = match &other.expr {
+            Expr::Column(id) => {
+                StoreFault::Incorrect(what).message(&self.columns.get(*id).name, &printable(text.as_bytes()), 1)
+            }
+            _ if what == "time" => return None,
+            _ => format!("Truncated incorrect {what} value: '{text}'"),
+        };
         Some(SqlError::new(ErrorCode::TruncatedWrongValue, message))
     }
 

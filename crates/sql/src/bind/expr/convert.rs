@@ -9,7 +9,7 @@ use crate::{
         Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, result::byte_length, text_of_length,
     },
 };
-use muster_algebra::{Expr, ScalarFunction};
+use muster_algebra::{Decoding, Expr, ScalarFunction};
 use muster_types::{
     BytesKind, Collation, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
@@ -37,6 +37,7 @@ impl Binder<'_> {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
+        let item = self.cut_to_text(item, ty);
         // CAST to an integer reads any text as one.
         let converted = match ty {
             SqlType::Int { .. } => {
@@ -172,7 +173,10 @@ impl Binder<'_> {
                         let length = byte_length(item.ty);
                         self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length })
                     }
-                    _ => self.convert_to_text(item, collation),
+                    _ => {
+                        let item = self.cut_to_text(item, SqlType::varchar(0, collation));
+                        self.convert_to_text(item, collation)
+                    }
                 };
                 if let SqlType::Text { kind: TextKind::Char, length, collation } = item.ty {
                     item = self.convert(item, SqlType::varchar(length, collation));
@@ -187,6 +191,19 @@ impl Binder<'_> {
             }
             (None, None) => Err(SqlError::syntax("CONVERT", 1)),
         }
+    }
+
+    /// A byte string that becomes a text of type `to`, up to its first byte that belongs to no character, where
+    /// `sql_mode` is not strict: in a strict one it is NULL (MySQL: `Item_str_func::check_well_formed_result`). Other
+    /// values as they are.
+    fn cut_to_text(&mut self, item: Item, to: SqlType) -> Item {
+        let Some(collation) = to.collation().filter(|_| to.is_text() && item.ty.is_bytes()) else { return item };
+        if self.env.session.sql_modes().is_strict() {
+            return item;
+        }
+        let function = ScalarFunction::DecodeText(Decoding::Cut);
+        let ty = text_of_length(byte_length(item.ty).into(), collation);
+        Item::new(Expr::Call { function, args: vec![item.expr], ty }, ty)
     }
 
     /// `x COLLATE name`.
@@ -209,8 +226,11 @@ impl Binder<'_> {
         }
         let item = match item.ty {
             SqlType::Bytes { .. } => item,
-            SqlType::Text { kind, .. } => {
-                let ty = collation::with_collation(item.ty, wanted);
+            SqlType::Text { kind, length, .. } => {
+                let ty = match kind {
+                    TextKind::Char => SqlType::varchar(length, wanted),
+                    _ => collation::with_collation(item.ty, wanted),
+                };
                 let is_short = matches!(kind, TextKind::Char | TextKind::VarChar);
                 match self.convert(item, ty) {
                     // A TEXT column, whose numbers are read without a warning, is one no longer.

@@ -10,7 +10,7 @@ use crate::{
 use muster_algebra::{CompareOp, Expr, IntervalUnit, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
 use muster_types::{
-    Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
+    Collation, ErrorCode, MemberList, Result, SqlError, SqlType, TextKind, Value,
     sql_type::DECIMAL_MAX_PRECISION,
     temporal::{FSP_MAX, datetime_parts},
 };
@@ -66,20 +66,11 @@ impl Binder<'_> {
         if is_number && matches!(function.name, "IS_IPV4" | "IS_IPV4_COMPAT" | "IS_IPV4_MAPPED" | "IS_IPV6") {
             return Ok(Item::bool(Expr::bool(false)));
         }
-        if function.name == "FIND_IN_SET"
-            && let Some(SqlType::Set(members)) = self.declared_type(&items[1])
-        {
-            let names = self.given(Value::Text(members.names().join(",")));
-            let collation = items[1].ty.collation().unwrap_or(self.default_collation());
-            let names = Item { derivation: items[1].derivation, ..self.convert_to_text(names, collation) };
-            let place = self.library_call_of(function, vec![items[0].clone(), names])?;
-            let found = self.library_call_of(function, items)?;
-            // The place is that of the member among all of them.
-            let zero = Expr::literal(Value::Int(0), found.ty);
-            let branches = vec![(Expr::compare(CompareOp::Gt, found.expr.clone(), zero), place.expr)];
-            let expr = Expr::Case { branches, otherwise: Some(Box::new(found.expr)), ty: found.ty };
-            return Ok(Item::new(expr, found.ty));
-        }
+        let items = match (function.name, self.declared_type(items.get(1).unwrap_or(&Item::null()))) {
+            ("FIND_IN_SET", Some(SqlType::Set(members))) => return self.place_in_set(function, items, members),
+            ("CONV", _) => self.literal_in_its_base(function, items)?,
+            _ => items,
+        };
         let chosen = match args {
             [arg] if function.name == "UNIX_TIMESTAMP" && is_choice(arg) => Some(items[0].clone()),
             _ => None,
@@ -89,6 +80,30 @@ impl Binder<'_> {
             Some(chosen) => self.null_without_date(chosen, result),
             None => result,
         })
+    }
+
+    /// FIND_IN_SET of a SET column: the place is that of the member among all of them.
+    fn place_in_set(&mut self, function: LibraryFunction, items: Vec<Item>, members: MemberList) -> Result<Item> {
+        let names = self.given(Value::Text(members.names().join(",")));
+        let collation = items[1].ty.collation().unwrap_or(self.default_collation());
+        let names = Item { derivation: items[1].derivation, ..self.convert_to_text(names, collation) };
+        let place = self.library_call_of(function, vec![items[0].clone(), names])?;
+        let found = self.library_call_of(function, items)?;
+        let zero = Expr::literal(Value::Int(0), found.ty);
+        let branches = vec![(Expr::compare(CompareOp::Gt, found.expr.clone(), zero), place.expr)];
+        let expr = Expr::Case { branches, otherwise: Some(Box::new(found.expr)), ty: found.ty };
+        Ok(Item::new(expr, found.ty))
+    }
+
+    /// The arguments of CONV: a hexadecimal or bit literal is a number, whatever base it is said to have, and so the
+    /// digits of that number in this base.
+    fn literal_in_its_base(&mut self, function: LibraryFunction, mut items: Vec<Item>) -> Result<Vec<Item>> {
+        if items[0].hexadecimal {
+            let (number, base) = (items[0].clone(), items[1].clone());
+            let ten = self.given(Value::Int(10));
+            items[0] = self.library_call_of(function, vec![number, ten, base])?;
+        }
+        Ok(items)
     }
 
     /// The result, or NULL if what CASE or IF has chosen is no date (MySQL: `Item_func_case::get_date` tells that it is
@@ -332,8 +347,11 @@ impl Binder<'_> {
     }
 
     /// A floating-point number that CAST has made, with 0 for NULL: MySQL reads dates and times of it without a look at
-    /// whether it is NULL (`Item_typecast_real::get_date`).
+    /// whether it is NULL (`Item_typecast_real::get_date`). NULLIF is an integer where it reads them.
     pub(super) fn zero_for_null(&self, item: Item) -> Item {
+        if let Some((_, number)) = self.null_if_numbers.iter().find(|(null_if, _)| *null_if == item.expr) {
+            return Item { ty: self.type_of(number), expr: number.clone(), ..item };
+        }
         let is_cast = match &item.expr {
             Expr::Cast { ty, .. } => matches!(ty, SqlType::Float | SqlType::Double) && *ty == item.ty,
             _ => false,

@@ -12,7 +12,10 @@ use crate::{
 };
 use muster_algebra::{Expr, NumberReading, ScalarFunction};
 use muster_eval::read_number::read_number;
-use muster_types::{BytesKind, SqlType, TextKind, Value};
+use muster_types::{
+    BytesKind, SqlType, TextKind, Value,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+};
 
 /// A number that a text is wanted as.
 #[derive(Clone, Copy)]
@@ -40,6 +43,20 @@ impl Binder<'_> {
             }
             _ => item,
         }
+    }
+
+    /// The constant text of a function next to a decimal that is none, as the decimal that it begins with (MySQL:
+    /// `Arg_comparator::set_cmp_func`). Other values as they are.
+    pub(super) fn decimal_beside(&mut self, item: Item, other: &Item) -> Item {
+        let is_beside = matches!(other.ty, SqlType::Decimal { .. }) && fold::constant(&other.expr).is_none();
+        let is_computed = item.ty.is_text() && item.as_literal().is_none() && item.expr.columns().is_empty();
+        if !is_beside || !is_computed || item.expr.has_subquery() || self.declared_type(&item).is_some() {
+            return item;
+        }
+        let Some((value @ Value::Text(_), warnings)) = fold::constant_and_warnings(&item.expr) else { return item };
+        warnings.into_iter().for_each(|warning| self.warn(warning.code, warning.message));
+        let most = SqlType::decimal(DECIMAL_MAX_PRECISION.into(), DECIMAL_MAX_SCALE.into());
+        self.read_literal(&value, NumberReading::Result, most)
     }
 
     /// The number of a text of which MySQL says nothing: one of the distinct values of an aggregate.

@@ -145,6 +145,7 @@ impl Binder<'_> {
     /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
+        let arg = self.zero_for_null(arg);
         let is_moved = is_moved(expr);
         let mut part = |binder: &mut Self, result: Item| binder.extracted(unit, result, false).expr;
         let of_results = self.of_each_result(&arg, SqlType::BIGINT, &mut part);
@@ -347,6 +348,7 @@ impl Binder<'_> {
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
     pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
+        let arg = self.zero_for_null(arg);
         let mut part = |binder: &mut Self, result: Item| binder.clock_part_of(unit, result).expr;
         let of_results = self.of_each_result(&arg, SqlType::BIGINT, &mut part);
         let of_results = of_results.or_else(|| self.of_each_moment(&arg, SqlType::BIGINT, &mut part));

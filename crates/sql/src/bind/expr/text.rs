@@ -31,6 +31,16 @@ impl Binder<'_> {
         Ok(if name == "BIT_LENGTH" { self.arithmetic(ArithmeticOp::Mul, length, eight) } else { length })
     }
 
+    fn coercibility(&mut self, item: &Item) -> Item {
+        let derivation = match self.declared_type(item) {
+            Some(SqlType::Bit { .. }) => Derivation::Implicit,
+            // One of dates and times of several types is declared as a text.
+            _ if self.of_each_moment(item, SqlType::Null, &mut |_, of| of.expr).is_some() => Derivation::Literal,
+            _ => derivation_of(item),
+        };
+        self.given(Value::Int(derivation.coercibility()))
+    }
+
     pub(super) fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
         match name {
             "ISNULL" => {
@@ -43,13 +53,7 @@ impl Binder<'_> {
             }
             "CHARSET" | "COLLATION" => return Ok(self.charset_or_collation(name, &items[0])),
             "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => return self.length(name, items.remove(0)),
-            "COERCIBILITY" => {
-                let derivation = match self.declared_type(&items[0]) {
-                    Some(SqlType::Bit { .. }) => Derivation::Implicit,
-                    _ => derivation_of(&items[0]),
-                };
-                return Ok(self.given(Value::Int(derivation.coercibility())));
-            }
+            "COERCIBILITY" => return Ok(self.coercibility(&items[0])),
             "SPACE" => {
                 let blank = self.given(Value::Text(" ".into()));
                 items.insert(0, blank);
@@ -116,9 +120,10 @@ impl Binder<'_> {
             decided => decided?,
         };
         let own = texts[1].ty.collation().unwrap_or(model.0);
-        // The text that is searched for stays a byte string, but has to be a text if the other one is.
+        // Bytes that are searched for have to be a text if the other one is.
+        let mut texts = texts;
         if own != Collation::Binary && texts[0].ty.is_bytes() && texts[1].derivation < texts[0].derivation {
-            self.text_or_bytes(texts[0].clone(), own)?;
+            texts[0] = self.text_or_bytes(texts[0].clone(), own)?;
         }
         let convert = |item: Item| match (own, item.ty) {
             (_, SqlType::Bytes { .. }) => item,

@@ -4,7 +4,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, collation, fold, result::byte_length, text_of_length},
 };
-use muster_algebra::{Expr, ScalarFunction as F};
+use muster_algebra::{Decoding, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, charset::decode};
 
 /// Functions that compare their texts and do not give one of them: their texts must have one collation.
@@ -47,32 +47,44 @@ impl Binder<'_> {
             self.default_collation(),
             &name.to_ascii_lowercase(),
         )?;
+        // SUBSTRING_INDEX compares, so that bytes which are no weaker than the text need not be one.
+        let strength = items.first().map(|item| item.derivation).filter(|_| name == "SUBSTRING_INDEX");
         let convert = |item: Item| match item.ty {
+            // A constant that is none is refused whatever the others are.
+            SqlType::Bytes { .. }
+                if strength.is_none_or(|first| first < item.derivation)
+                    && check_constant_text(&item, model.0).is_err() =>
+            {
+                Ok(self.decoded(item, model.0))
+            }
             SqlType::Bytes { .. } => Ok(item),
             _ => self.text_or_bytes(item, model.0),
         };
         Ok((items.into_iter().map(convert).collect::<Result<_>>()?, model))
     }
 
-    /// A string as one of the collation that was decided on. Error 3854 for a constant byte string that is no text.
+    /// A string as one of the collation that was decided on. Error 3854 for a byte string that is no text, for a
+    /// constant at once.
     pub(super) fn text_or_bytes(&mut self, item: Item, collation: Collation) -> Result<Item> {
         Ok(match (collation, item.ty) {
             (Collation::Binary, SqlType::Bytes { .. }) => item,
             (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty).into())),
             (_, SqlType::Bytes { .. }) => {
-                let constant = match item.as_literal() {
-                    Some(value) => Some(value.clone()),
-                    None => fold::constant(&item.expr),
-                };
-                if let Some(Value::Bytes(bytes)) = constant
-                    && decode(collation.character_set(), &bytes).is_none()
-                {
-                    return Err(SqlError::cannot_convert_bytes(&bytes, collation.charset()));
+                check_constant_text(&item, collation)?;
+                match item.expr {
+                    Expr::Literal { .. } | Expr::Parameter { .. } => self.convert_to_text(item, collation),
+                    _ => self.decoded(item, collation),
                 }
-                self.convert_to_text(item, collation)
             }
             _ => self.convert_to_text(item, collation),
         })
+    }
+
+    /// Computed bytes as a text.
+    fn decoded(&mut self, item: Item, collation: Collation) -> Item {
+        let text = self.convert_to_text(item.clone(), collation);
+        let expr = Expr::Call { function: F::DecodeText(Decoding::Refused), args: vec![item.expr], ty: text.ty };
+        Item { expr, ..text }
     }
 
     /// A call whose result has so many characters, or bytes if the texts are byte strings.
@@ -84,6 +96,22 @@ impl Binder<'_> {
         };
         let args = args.into_iter().map(|item| item.expr).collect();
         Item { derivation, ..Item::new(Expr::Call { function, args, ty }, ty) }
+    }
+}
+
+/// Error 3854 for a constant byte string that is no text of the collation's character set.
+fn check_constant_text(item: &Item, collation: Collation) -> Result<()> {
+    let constant = match item.as_literal() {
+        Some(value) => Some(value.clone()),
+        None => fold::constant(&item.expr),
+    };
+    match constant {
+        Some(Value::Bytes(bytes))
+            if collation != Collation::Binary && decode(collation.character_set(), &bytes).is_none() =>
+        {
+            Err(SqlError::cannot_convert_bytes(&bytes, collation.charset()))
+        }
+        _ => Ok(()),
     }
 }
 
