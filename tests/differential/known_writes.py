@@ -28,8 +28,8 @@ def order_of_rows(sql, ours, theirs, text):
 
 
 def constant_that_is_no_date(sql, ours, theirs, text):
-    """A constant in a condition that no row, or each row, is compared with."""
-    if not ours or not re.search(r"(BETWEEN|IN \()", sql):
+    """A constant beside a column of dates in a condition that no row, or each row, is compared with."""
+    if not ours or not re.search(r"\b(d|dt) (BETWEEN|IN \()", sql):
         return False
     is_error = {ours.error, theirs.error} == {0, BAD_VALUE}
     is_warning = same_but(["warnings"], ours, theirs) and counted(ours) == counted(theirs)

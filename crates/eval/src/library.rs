@@ -28,7 +28,7 @@ impl Evaluator<'_> {
         values: &mut [Value],
         ty: SqlType,
     ) -> Outcome {
-        let LibraryCall { function, name, arguments, is_constant } = prepared;
+        let LibraryCall { function, name, arguments } = prepared;
         if function.is_volatile && self.states.is_none() {
             return None;
         }
@@ -57,7 +57,6 @@ impl Evaluator<'_> {
                 types: &arguments.types,
                 collation: arguments.collation_of(values),
                 session,
-                is_constant: *is_constant,
                 state,
                 warnings: self.warn,
                 text_bytes_max: self.text_bytes_max,
@@ -80,8 +79,6 @@ pub(super) struct LibraryCall {
     name: String,
     /// Those of the statement.
     arguments: Arguments,
-    /// True if all arguments are constants.
-    is_constant: bool,
 }
 
 impl LibraryCall {
@@ -96,14 +93,8 @@ impl LibraryCall {
             return None;
         }
         let arguments = Arguments::of(ScalarFunction::Library(function), given, type_of);
-        let is_constant = given.iter().all(is_constant);
-        Some(LibraryCall { function, name: function.printed_name(), arguments, is_constant })
+        Some(LibraryCall { function, name: function.printed_name(), arguments })
     }
-}
-
-/// Returns true for an expression of literals and parameters.
-fn is_constant(expr: &Expr) -> bool {
-    matches!(expr, Expr::Parameter { .. }) || expr.is_movable() && expr.columns().is_empty()
 }
 
 /// Makes a text the bytes that it has in the character set of its type.

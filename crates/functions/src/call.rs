@@ -68,8 +68,6 @@ pub struct Call<'a> {
     pub collation: Collation,
     /// The values that the function asks of the session, in the order of [`crate::Function::session`].
     pub session: &'a [Value],
-    /// True if all arguments are constants, so that all calls have the same ones.
-    pub is_constant: bool,
     /// The function's state in this statement; for functions that keep one.
     pub state: &'a mut CallState,
     /// Takes warnings.

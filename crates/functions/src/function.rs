@@ -64,6 +64,8 @@ pub enum SessionValue {
     /// The arguments that are texts of dates which an interval has moved: a number with the bit 1 << i for argument i.
     /// These are dates or datetimes, whatever other texts like them are. A function asks for it behind the modes.
     MovedArguments,
+    /// TRUE if all arguments are the same for all rows, as the statement is written.
+    ConstantArguments,
 }
 
 /// A function of one row. How one is written: see the head of the crate.

@@ -191,6 +191,8 @@ enum ValueSource {
         is_shortened: bool,
     },
     Constant(Value),
+    /// A value that rows may not have.
+    Refused(SqlError),
     /// Numbers from 1 on: an AUTO_INCREMENT column.
     Numbers,
     /// The default, which is an expression.
@@ -236,8 +238,11 @@ impl<'a> RowCopy<'a> {
                 (Some((old, def)), Some(expr)) => match (def.ty, column.ty) {
                     (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => ValueSource::Timestamp(old),
                     (old, new) => {
-                        let is_varchar = |ty: SqlType| matches!(ty, SqlType::Text { kind: TextKind::VarChar, .. });
-                        let is_shortened = is_varchar(old) && is_varchar(new);
+                        let charset = |ty: SqlType| match ty {
+                            SqlType::Text { kind: TextKind::VarChar, collation, .. } => Some(collation.charset()),
+                            _ => None,
+                        };
+                        let is_shortened = charset(old).is_some() && charset(old) == charset(new);
                         ValueSource::Converted { expr: expr.clone(), is_shortened }
                     }
                 },
@@ -315,6 +320,7 @@ impl<'a> RowCopy<'a> {
                 stored.map_err(|e| if *is_shortened { truncated(column, e, number) } else { e })
             }
             ValueSource::Constant(value) => Ok(value.clone()),
+            ValueSource::Refused(error) => Err(error.clone()),
             ValueSource::Numbers => self.conversion.stored(column, &Value::UInt(number), number),
         }
     }
@@ -405,7 +411,10 @@ fn of_new(conversion: &Conversion<'_>, column: &ColumnDef) -> Result<ValueSource
             ValueSource::Constant(Value::DateTime(conversion.context.clock.now_stored(column.ty)))
         }
         Some(DefaultValue::Dropped) => ValueSource::Constant(Value::Null),
-        // The zero date may be one that the session's modes refuse.
-        None => ValueSource::Constant(conversion.kept_default(column, &value_of_new(column))?),
+        // The zero date may be one that the session's modes refuse, in a table that has rows.
+        None => match conversion.kept_default(column, &value_of_new(column)) {
+            Ok(value) => ValueSource::Constant(value),
+            Err(error) => ValueSource::Refused(error),
+        },
     })
 }

@@ -48,7 +48,6 @@ impl TriedCall<'_> {
             types: &types,
             collation: Collation::DEFAULT,
             session: self.session,
-            is_constant: true,
             state: &mut state,
             warnings: &mut |w| warnings.push(w),
             text_bytes_max: TEXT_BYTES_MAX,

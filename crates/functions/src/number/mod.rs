@@ -13,7 +13,7 @@ mod format;
 mod random;
 
 use crate::{
-    Call, Function,
+    Call, Function, SessionValue,
     Takes::{self, Double},
     result,
 };
@@ -33,6 +33,7 @@ pub const FUNCTIONS: &[Function] = &[
         .optional(1)
         .takes_null(),
     Function::new("RAND", &[Takes::Bits], result::double, random::rand)
+        .asks(&[SessionValue::ConstantArguments])
         .optional(1)
         .with_state()
         .takes_null()

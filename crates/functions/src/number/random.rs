@@ -47,11 +47,12 @@ impl Generator {
     }
 }
 
-/// `RAND()`, `RAND(seed)`. A seed that is a literal is that of the first row; any other is that of each row.
+/// `RAND()`, `RAND(seed)`. A constant seed is that of the first row; any other is that of each row.
 pub fn rand(call: &mut Call, args: &[Value]) -> Result<Value> {
     let seed = (!args.is_empty()).then(|| signed_bits(args, 0));
+    let is_constant = call.session.first() == Some(&Value::Bool(true));
     Ok(Value::Double(match seed {
-        Some(seed) if !call.is_constant => Generator::of_seed(seed).next(),
+        Some(seed) if !is_constant => Generator::of_seed(seed).next(),
         Some(seed) => next(call.state, || Generator::of_seed(seed)),
         None => next(call.state, Generator::unforeseeable),
     }))

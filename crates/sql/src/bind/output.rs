@@ -27,7 +27,12 @@ pub(super) struct Key {
 pub(super) fn chooses(expr: &Expr) -> bool {
     use ScalarFunction::{Coalesce, Greatest, Least};
     match expr {
-        Expr::Case { .. } | Expr::Subquery(_) => true,
+        Expr::Case { .. } => true,
+        // A subquery without a table is its item (MySQL: `Item_singlerow_subselect::select_transformer`).
+        Expr::Subquery(query) => match &*query.rel {
+            Rel::Project { input, .. } => !matches!(&**input, Rel::Values { columns, .. } if columns.is_empty()),
+            _ => true,
+        },
         Expr::Call { function, .. } => matches!(function, Coalesce | Greatest | Least),
         _ => false,
     }

@@ -126,9 +126,11 @@ impl Binder<'_> {
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
         let is_moved = |(i, item): (usize, &Item)| i64::from(self.is_moved_text(&item.expr)) << i;
+        let is_constant = items.iter().all(|item| is_constant(&item.expr));
         let moved: i64 = items.iter().enumerate().map(is_moved).sum();
         let asked = function.session.iter().map(|value| match value {
             SessionValue::MovedArguments => self.given(Value::Int(moved)),
+            SessionValue::ConstantArguments => Item::bool(Expr::bool(is_constant)),
             other => self.session_value(*other),
         });
         let asked: Vec<Item> = asked.collect();
@@ -428,6 +430,7 @@ impl Binder<'_> {
             SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
             SessionValue::DateModes => Value::Int(session.date_modes().bits()),
             SessionValue::MovedArguments => Value::Int(0),
+            SessionValue::ConstantArguments => Value::Bool(false),
             SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.kept_variable(name),
         };
@@ -461,6 +464,19 @@ impl Binder<'_> {
         let mode = self.env.session.kept_variable("default_week_format");
         self.given(mode)
     }
+}
+
+/// Returns true for an expression of literals and parameters that has one value.
+fn is_constant(expr: &Expr) -> bool {
+    let mut is_constant = true;
+    expr.visit(&mut |part| {
+        is_constant &= match part {
+            Expr::Column(_) | Expr::Subquery(_) | Expr::Subplan(_) => false,
+            Expr::Call { function, .. } => function.is_deterministic(),
+            _ => true,
+        }
+    });
+    is_constant
 }
 
 /// Error 3995 for a text next to a byte string.
