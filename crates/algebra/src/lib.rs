@@ -8,6 +8,7 @@
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   ColumnAccess                           access.rs: the columns that an account may read and write
 //!   Columns                                columns.rs: every column of one query has its own number
+//!   Cost                                   cost.rs: what a plan costs, in parts
 //!   expr_text                              expr_text.rs: expressions as text
 //!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
@@ -27,6 +28,7 @@ mod access;
 pub mod catalog;
 mod children;
 pub mod columns;
+mod cost;
 pub mod expr;
 pub mod expr_text;
 pub mod function;
@@ -50,6 +52,7 @@ pub use catalog::{
     ReferentialAction, TableDef, TableId, ViewAlgorithm, ViewDef, Visibility,
 };
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns, DeclaredColumn, ResultShape};
+pub use cost::Cost;
 pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
     SubqueryKind,

@@ -1,7 +1,8 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
 use crate::{
-    AggregateCall, AggregateFunction, ColId, Expr, JoinKind, JsonTable, Recursion, Rollup, SortKey, TableDef, Window,
+    AggregateCall, AggregateFunction, ColId, Cost, Expr, JoinKind, JsonTable, Recursion, Rollup, SortKey, TableDef,
+    Window,
 };
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
 pub struct Estimate {
     pub rows: f64,
-    /// Milliseconds, this node and all below it.
-    pub cost_ms: f64,
+    /// The cost of this node and all below it.
+    pub cost: Cost,
 }
 
 /// Names a node of a finished plan, in EXPLAIN, profiles and traces. Nodes are numbered from 1 in the order of EXPLAIN;

@@ -16,7 +16,8 @@ impl Analyzed<'_> {
     pub fn tree(&self) -> String {
         tree::tree_with(self.plan, self.columns, &|node| {
             let estimate = &node.estimate;
-            let expected = format!("(cost={} rows={})", tree::figure(estimate.cost_ms), tree::figure(estimate.rows));
+            let expected =
+                format!("(cost={} rows={})", tree::figure(estimate.cost.total_ms()), tree::figure(estimate.rows));
             Some(format!("{expected} {}", actual_text(&(self.actual)(node.id))))
         })
     }

@@ -93,7 +93,7 @@ impl<'a> ChangePlan<'a> {
         block.add("select_id", 1.0);
         if let Some(source) = &self.source {
             let mut cost = Document::object();
-            cost.add("query_cost", format!("{:.2}", source.plan.estimate.cost_ms));
+            cost.add("query_cost", format!("{:.2}", source.plan.estimate.cost.total_ms()));
             block.add("cost_info", cost);
         }
         block.add("table", table);

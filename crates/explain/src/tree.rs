@@ -17,7 +17,7 @@ use std::{borrow::Borrow, fmt::Write};
 /// The plan as a tree, each line with its estimates, ending in a newline.
 pub fn tree(plan: &Plan, columns: &Columns) -> String {
     tree_with(plan, columns, &|p| {
-        Some(format!("(cost={} rows={})", figure(p.estimate.cost_ms), figure(p.estimate.rows)))
+        Some(format!("(cost={} rows={})", figure(p.estimate.cost.total_ms()), figure(p.estimate.rows)))
     })
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use muster_algebra::{
-    AggregateFunction, ColumnDef, ColumnMeta, ColumnOrigin, CompareOp, Estimate, IndexDef, SubqueryKind, TableDef,
-    TableId,
+    AggregateFunction, ColumnDef, ColumnMeta, ColumnOrigin, CompareOp, Cost, Estimate, IndexDef, SubqueryKind,
+    TableDef, TableId,
 };
 use muster_types::{Collation, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 use std::{ops::Bound, sync::Arc};
@@ -53,7 +53,7 @@ fn col(id: u32) -> Expr {
 }
 
 fn node(op: PlanOp, rows: f64) -> Plan {
-    Plan::new(op, vec![ColId(0)], Estimate { rows, cost_ms: rows / 8.0 }, Vec::new())
+    Plan::new(op, vec![ColId(0)], Estimate { rows, cost: Cost::cpu(rows / 8.0) }, Vec::new())
 }
 
 fn scan_of(name: &str, first: u32, index: usize, ranges: Vec<KeyRange>) -> Scan {

@@ -4,7 +4,7 @@
 //! is the ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude
 //! for vectorised execution over columnar pages.
 
-use muster_algebra::{Expr, Side, SqlType};
+use muster_algebra::{Cost, Expr, Side, SqlType};
 
 /// Milliseconds per nanosecond.
 const NS: f64 = 1e-6;
@@ -111,131 +111,137 @@ impl CostModel {
     }
 
     /// Reading `rows` rows of `values` columns in key order of the clustered index, and checking `predicates` on each.
-    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: usize) -> f64 {
-        rows * (self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates as f64) * NS
+    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: usize) -> Cost {
+        let row_ns = self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates as f64;
+        Cost::cpu(rows * row_ns * NS)
     }
 
     /// Cost of reading so many entries of a secondary index.
-    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: usize) -> f64 {
-        rows * (self.scan_row_ns
-            + self.secondary_value_factor * self.scan_value_ns * values as f64
-            + self.predicate_ns * predicates as f64)
-            * NS
+    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: usize) -> Cost {
+        let value_ns = self.secondary_value_factor * self.scan_value_ns;
+        let row_ns = self.scan_row_ns + value_ns * values as f64 + self.predicate_ns * predicates as f64;
+        Cost::cpu(rows * row_ns * NS)
     }
 
     /// Reading the pages of `entries` neighbouring entries from the device, as far as they are not in memory.
-    pub fn sequential_reads(&self, tree: &Tree, entries: f64) -> f64 {
+    pub fn sequential_reads(&self, tree: &Tree, entries: f64) -> Cost {
         self.missing(tree, tree.neighbours(entries), self.sequential_read_ms)
     }
 
     /// Looking up `keys` distinct sorted keys together, which find `entries` entries.
-    pub fn lookups(&self, tree: &Tree, keys: f64, entries: f64) -> f64 {
+    pub fn lookups(&self, tree: &Tree, keys: f64, entries: f64) -> Cost {
         let leaves = tree.leaves_of(keys) + tree.neighbours((entries - keys).max(0.0));
-        (keys * self.lookup_key_ns + leaves * self.leaf_visit_ns + (entries - keys).max(0.0) * self.entry_ns) * NS
-            + self.missing(tree, leaves, self.queued_read_of(tree, leaves))
+        let found_ns =
+            keys * self.lookup_key_ns + leaves * self.leaf_visit_ns + (entries - keys).max(0.0) * self.entry_ns;
+        Cost::cpu(found_ns * NS) + self.missing(tree, leaves, self.queued_read_of(tree, leaves))
     }
 
     /// Fetching the rows of secondary entries in primary-key order.
-    pub fn fetches(&self, clustered: &Tree, rows: f64) -> f64 {
-        self.lookups(clustered, rows, rows) + rows * self.fetch_row_ns * NS
+    pub fn fetches(&self, clustered: &Tree, rows: f64) -> Cost {
+        self.lookups(clustered, rows, rows) + Cost::cpu(rows * self.fetch_row_ns * NS)
     }
 
     /// Going from place to place in a tree: so many descents, each of which has to wait for the one before.
-    pub fn skips(&self, tree: &Tree, count: f64) -> f64 {
+    pub fn skips(&self, tree: &Tree, count: f64) -> Cost {
         let leaves = tree.leaves_of(count);
-        (count * self.lookup_key_ns + leaves * self.leaf_visit_ns) * NS
+        Cost::cpu((count * self.lookup_key_ns + leaves * self.leaf_visit_ns) * NS)
             + self.missing(tree, leaves, self.single_read_ms)
     }
 
     /// Looking up keys one by one, in any order.
-    pub fn single_lookups(&self, tree: &Tree, keys: f64, entries: f64) -> f64 {
+    pub fn single_lookups(&self, tree: &Tree, keys: f64, entries: f64) -> Cost {
         let leaves = keys + tree.neighbours((entries - keys).max(0.0));
-        (keys * self.single_lookup_ns + (entries - keys).max(0.0) * self.entry_ns) * NS
+        Cost::cpu((keys * self.single_lookup_ns + (entries - keys).max(0.0) * self.entry_ns) * NS)
             + self.missing(tree, leaves, self.single_read_ms)
     }
 
     /// Keeping outer rows in a join buffer, and delivering joined ones.
-    pub fn join_buffer(&self, outer_rows: f64, output_rows: f64) -> f64 {
-        (outer_rows * self.join_buffer_row_ns + output_rows * self.join_output_ns) * NS
+    pub fn join_buffer(&self, outer_rows: f64, output_rows: f64) -> Cost {
+        Cost::cpu((outer_rows * self.join_buffer_row_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// Keeping rows of so many columns for several readers, and reading them.
-    pub fn shared_rows(&self, rows: f64, columns: usize, readers: usize) -> f64 {
-        rows * columns.max(1) as f64 * self.scan_value_ns * (1 + readers) as f64 * NS
+    pub fn shared_rows(&self, rows: f64, columns: usize, readers: usize) -> Cost {
+        Cost::cpu(rows * columns.max(1) as f64 * self.scan_value_ns * (1 + readers) as f64 * NS)
     }
 
     /// Finding the beginnings of key ranges.
-    pub fn ranges(&self, count: usize) -> f64 {
-        count as f64 * self.range_ms
+    pub fn ranges(&self, count: usize) -> Cost {
+        Cost::cpu(count as f64 * self.range_ms)
     }
 
     /// The side of a hash join that is better built, and what the join costs then, without its inputs.
-    pub fn hash_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> (Side, f64) {
+    pub fn hash_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> (Side, Cost) {
         let build_left = self.build_and_probe(left_rows, right_rows, output_rows);
         let build_right = self.build_and_probe(right_rows, left_rows, output_rows);
-        if build_left < build_right { (Side::Left, build_left) } else { (Side::Right, build_right) }
+        if build_left.compared_ms() < build_right.compared_ms() {
+            (Side::Left, build_left)
+        } else {
+            (Side::Right, build_right)
+        }
     }
 
     /// Building a hash table of one input and looking the rows of the other up in it.
-    fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> f64 {
-        (build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows)
-            + probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows)
-            + output_rows * self.join_output_ns)
-            * NS
+    fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> Cost {
+        let build_ns = build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows);
+        let probe_ns = probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows);
+        Cost::cpu((build_ns + probe_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// Joining two inputs in key order, without them. One thread does it.
-    pub fn merge_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> f64 {
-        ((left_rows + right_rows) * self.merge_row_ns + output_rows * self.join_output_ns) * NS
+    pub fn merge_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> Cost {
+        Cost::cpu(((left_rows + right_rows) * self.merge_row_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// A nested loop join, without its inputs.
-    pub fn nested_loop_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> f64 {
-        (left_rows * right_rows.max(1.0) * self.predicate_ns * 2.0 + output_rows * self.join_output_ns) * NS
+    pub fn nested_loop_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> Cost {
+        let pairs_ns = left_rows * right_rows.max(1.0) * self.predicate_ns * 2.0;
+        Cost::cpu((pairs_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// Checking predicates above a scan.
-    pub fn filter(&self, rows: f64, predicates: usize) -> f64 {
-        rows * predicates as f64 * self.predicate_ns * 2.0 * NS
+    pub fn filter(&self, rows: f64, predicates: usize) -> Cost {
+        Cost::cpu(rows * predicates as f64 * self.predicate_ns * 2.0 * NS)
     }
 
     /// Computing columns.
-    pub fn project(&self, rows: f64, exprs: usize) -> f64 {
-        rows * exprs as f64 * self.predicate_ns * 2.0 * NS
+    pub fn project(&self, rows: f64, exprs: usize) -> Cost {
+        Cost::cpu(rows * exprs as f64 * self.predicate_ns * 2.0 * NS)
     }
 
     /// A hash aggregate of `groups` groups, without its input.
-    pub fn hash_aggregate(&self, rows: f64, groups: f64, aggregates: usize) -> f64 {
-        rows * (self.by_size(self.build_cached_ns, self.build_ns, groups) * 0.5 + self.aggregate_ns * aggregates as f64)
-            * NS
+    pub fn hash_aggregate(&self, rows: f64, groups: f64, aggregates: usize) -> Cost {
+        let group_ns = self.by_size(self.build_cached_ns, self.build_ns, groups) * 0.5;
+        Cost::cpu(rows * (group_ns + self.aggregate_ns * aggregates as f64) * NS)
     }
 
     /// Aggregating rows that come ordered by their group.
-    pub fn stream_aggregate(&self, rows: f64, aggregates: usize) -> f64 {
-        rows * (self.stream_row_ns + self.aggregate_ns * aggregates as f64) * NS
+    pub fn stream_aggregate(&self, rows: f64, aggregates: usize) -> Cost {
+        Cost::cpu(rows * (self.stream_row_ns + self.aggregate_ns * aggregates as f64) * NS)
     }
 
     /// Cost of computing so many window functions over sorted rows.
-    pub fn window(&self, rows: f64, calls: usize) -> f64 {
-        rows * (self.stream_row_ns + self.aggregate_ns * calls as f64) * NS
+    pub fn window(&self, rows: f64, calls: usize) -> Cost {
+        Cost::cpu(rows * (self.stream_row_ns + self.aggregate_ns * calls as f64) * NS)
     }
 
     /// Copying rows for the levels of a rollup. `rows`: the copies.
-    pub fn rollup(&self, rows: f64) -> f64 {
-        rows * self.stream_row_ns * NS
+    pub fn rollup(&self, rows: f64) -> Cost {
+        Cost::cpu(rows * self.stream_row_ns * NS)
     }
 
     /// Sorting; `fetch`: only that many first rows are kept.
-    pub fn sort(&self, rows: f64, fetch: Option<u64>) -> f64 {
+    pub fn sort(&self, rows: f64, fetch: Option<u64>) -> Cost {
         let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);
-        rows * kept.log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 } * self.compare_ns * NS
+        let compared = kept.log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 };
+        Cost::cpu(rows * compared * self.compare_ns * NS)
     }
 
     /// Reading those of `pages` that are not in memory. The first one is waited for alone, whatever comes behind it; so
     /// tables of a page cost the same in every way, and plans over them do not change with what is in memory.
-    fn missing(&self, tree: &Tree, pages: f64, read_ms: f64) -> f64 {
+    fn missing(&self, tree: &Tree, pages: f64, read_ms: f64) -> Cost {
         let missing = pages * (1.0 - tree.resident_share).clamp(0.0, 1.0);
-        missing.min(1.0) * self.single_read_ms + (missing - 1.0).max(0.0) * read_ms
+        Cost::io(missing.min(1.0) * self.single_read_ms + (missing - 1.0).max(0.0) * read_ms)
     }
 
     /// Reading one of so many leaves that are asked for together, in the order of the file: the more of them there are,
@@ -298,23 +304,21 @@ mod tests {
     fn fetching_a_few_percent_loses_against_a_scan() {
         let table = 6e6;
         let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0 };
-        let fetch = |rows: f64| CostModel::default().fetches(&tree, rows);
-        assert!(fetch(table * 0.05) > CostModel::default().clustered_scan(table, 4, 2));
-        assert!(fetch(table * 0.0005) < CostModel::default().clustered_scan(table, 4, 2));
+        let fetch = |rows: f64| CostModel::default().fetches(&tree, rows).total_ms();
+        let scan_ms = CostModel::default().clustered_scan(table, 4, 2).total_ms();
+        assert!(fetch(table * 0.05) > scan_ms && fetch(table * 0.0005) < scan_ms);
     }
 
     #[test]
     fn reads_that_wait_for_each_other_cost_most() {
         let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.1 };
-        assert!(
-            CostModel::default().single_lookups(&tree, 1e4, 1e4) > 3.0 * CostModel::default().lookups(&tree, 1e4, 1e4)
-        );
-        assert!(CostModel::default().lookups(&tree, 6e6, 6e6) > CostModel::default().sequential_reads(&tree, 6e6));
+        let model = CostModel::default();
+        let (one_by_one, together) = (model.single_lookups(&tree, 1e4, 1e4), model.lookups(&tree, 1e4, 1e4));
+        assert!(one_by_one.total_ms() > 3.0 * together.total_ms());
+        assert!(model.lookups(&tree, 6e6, 6e6).total_ms() > model.sequential_reads(&tree, 6e6).total_ms());
         // Every other leaf: half of what is read comes in runs.
-        let reads = |keys| {
-            CostModel::default().lookups(&tree, keys, keys)
-                - CostModel::default().lookups(&Tree { resident_share: 1.0, ..tree }, keys, keys)
-        };
+        let reads = |keys| model.lookups(&tree, keys, keys).io_ms;
+        assert_eq!(model.lookups(&Tree { resident_share: 1.0, ..tree }, 1e3, 1e3).io_ms, 0.0);
         let half = 4e4 * std::f64::consts::LN_2;
         assert!(reads(half) < 0.8 * reads(1e3) / 1e3 * 2e4, "{} {}", reads(half), reads(1e3));
     }

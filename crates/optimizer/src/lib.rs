@@ -90,7 +90,7 @@ pub fn optimize_hinted(
     let Some((again, mut others)) = again.filter(|_| in_subquery_has_a_choice) else { return Ok(kept) };
     let exists = options.clone().without(Switch::MaterializedIn);
     let (run_each, _) = run_once(again, &mut others, statistics, &exists)?;
-    if run_each.plan.estimate.cost_ms < kept.plan.estimate.cost_ms {
+    if run_each.plan.estimate.cost.compared_ms() < kept.plan.estimate.cost.compared_ms() {
         *columns = others;
         return Ok(run_each);
     }
@@ -124,7 +124,7 @@ fn run_once(
     *columns = Rc::unwrap_or_clone(planner.columns);
     let plan = planned?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
-    let threads = if plan.estimate.cost_ms < options.serial_ms_max { 1 } else { options.threads };
+    let threads = if plan.estimate.cost.total_ms() < options.serial_ms_max { 1 } else { options.threads };
     let plan = physical::finish(plan, columns, threads);
     options.trace.note(|| trace::Event::Planned { plan: Box::new(plan.clone()), columns: Box::new(columns.clone()) });
     if cfg!(debug_assertions) {

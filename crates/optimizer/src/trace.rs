@@ -3,7 +3,7 @@
 //!
 //! A trace that is off takes one test for each event, and makes nothing.
 
-use muster_algebra::{ColId, Columns, Expr, JoinKind, Plan, Rel, TableDef};
+use muster_algebra::{ColId, Columns, Cost, Expr, JoinKind, Plan, Rel, TableDef};
 use muster_types::{KeyRange, Value};
 use std::fmt;
 use std::ops::Bound;
@@ -33,8 +33,8 @@ pub struct TracedPath {
     /// `None` if the path does not deliver the wanted order; `Some(true)` if it is read backwards for it.
     pub ordered: Option<bool>,
     pub rows: f64,
-    /// Milliseconds, with what an order saves or costs.
-    pub cost_ms: f64,
+    /// The cost, with what an order saves or costs.
+    pub cost: Cost,
     pub chosen: bool,
 }
 
@@ -113,7 +113,7 @@ pub enum Event {
         column: Option<ColId>,
     },
     /// Another way to read a table than its paths: by merged indexes, by late fetch.
-    Alternative { table: TracedTable, name: &'static str, cost_ms: f64, chosen: bool },
+    Alternative { table: TracedTable, name: &'static str, cost: Cost, chosen: bool },
     /// A plan of the whole statement.
     Planned { plan: Box<Plan>, columns: Box<Columns> },
 }

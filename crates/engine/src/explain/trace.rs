@@ -257,7 +257,7 @@ impl Printer<'_> {
         if let Some(scan) = paths.iter().find(|path| path.index == 0 && path.ranges.is_none()) {
             let mut whole = Document::object();
             whole.add("rows", scan.rows);
-            whole.add("cost", scan.cost_ms);
+            whole.add("cost", scan.cost.compared_ms());
             analysis.add("table_scan", whole);
         }
         let potential = (0..table.table.indexes.len()).map(|index| potential(&table.table, index, paths, without));
@@ -309,15 +309,18 @@ impl Printer<'_> {
                     let access = paths.iter().map(|path| access_path(&table.table, path)).collect::<Vec<_>>();
                     one.add("best_access_path", member("considered_access_paths", access));
                     one.add("rows_for_plan", *filtered_rows);
-                    one.add("cost_for_plan", paths.iter().find(|path| path.chosen).map_or(0.0, |path| path.cost_ms));
+                    one.add(
+                        "cost_for_plan",
+                        paths.iter().find(|path| path.chosen).map_or(0.0, |path| path.cost.compared_ms()),
+                    );
                     one.add("chosen", true);
                     plans.push(one);
                 }
-                Event::Alternative { table, name, cost_ms, chosen } => {
+                Event::Alternative { table, name, cost, chosen } => {
                     let mut one = Document::object();
                     one.add("table", quoted_table(table));
                     one.add("alternative", *name);
-                    one.add("cost", *cost_ms);
+                    one.add("cost", cost.compared_ms());
                     one.add("chosen", *chosen);
                     plans.push(one);
                 }
@@ -396,7 +399,7 @@ fn alternative(table: &TableDef, path: &TracedPath) -> Document {
     one.add("index_only", path.covering);
     one.add("skip_scan", path.skips);
     one.add("rows", path.rows);
-    one.add("cost", path.cost_ms);
+    one.add("cost", path.cost.compared_ms());
     one.add("chosen", path.chosen);
     if !path.chosen {
         one.add("cause", "cost");
@@ -414,7 +417,7 @@ fn chosen_summary(table: &TableDef, path: &TracedPath, rows: f64) -> Document {
     let mut out = Document::object();
     out.add("range_access_plan", plan);
     out.add("rows_for_plan", rows);
-    out.add("cost_for_plan", path.cost_ms);
+    out.add("cost_for_plan", path.cost.compared_ms());
     out.add("chosen", true);
     out
 }
@@ -435,7 +438,7 @@ fn access_path(table: &TableDef, path: &TracedPath) -> Document {
         one.add("backward", backward);
     }
     one.add("rows", path.rows);
-    one.add("cost", path.cost_ms);
+    one.add("cost", path.cost.compared_ms());
     one.add("chosen", path.chosen);
     one
 }

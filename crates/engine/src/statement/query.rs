@@ -263,10 +263,10 @@ pub fn run(
             at.ok_or_else(|| SqlError::internal(format!("result column {name} is not in the plan")))
         })
         .collect::<Result<Vec<_>>>()?;
-    context.process.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
+    context.process.last_query_cost.store(plan.estimate.cost.total_ms().to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
     let identity = positions.iter().copied().eq(0..plan.output.len());
-    let is_long = plan.estimate.cost_ms >= PROFILED_MS_MIN;
+    let is_long = plan.estimate.cost.total_ms() >= PROFILED_MS_MIN;
     let profile = profile.or_else(|| is_long.then(|| Profile::new(context.process.counters.clone())));
     context.process.set_running(RunningPlan {
         plan: plan.clone(),

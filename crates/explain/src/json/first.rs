@@ -130,7 +130,7 @@ impl Printer<'_> {
             // MySQL has a cost of the sort where it sorts the rows of the tables themselves.
             let sorts_rows = block.grouping.is_none() && block.change.is_none();
             if clause.filesort && sorts_rows {
-                let before_ms = block.tables.last().map_or(0.0, |line| line.cost_ms);
+                let before_ms = block.tables.last().map_or(0.0, |line| line.cost.total_ms());
                 let mut cost = Document::object();
                 cost.add("sort_cost", figure((block.cost_ms - before_ms).max(0.0)));
                 operation.add("cost_info", cost);
@@ -324,11 +324,12 @@ fn figure(ms: f64) -> String {
     format!("{ms:.2}")
 }
 
+/// The costs of a table: waiting for the device (`read_cost`), work on its rows (`eval_cost`), and all up to here.
 fn costs(line: &TableLine<'_>) -> Document {
     let mut out = Document::object();
-    out.add("read_cost", figure((line.cost_ms - line.cost_before_ms).max(0.0)));
-    out.add("eval_cost", figure(0.0));
-    out.add("prefix_cost", figure(line.cost_ms));
+    out.add("read_cost", figure((line.cost.io_ms - line.cost_before.io_ms).max(0.0)));
+    out.add("eval_cost", figure((line.cost.cpu_ms - line.cost_before.cpu_ms).max(0.0)));
+    out.add("prefix_cost", figure(line.cost.total_ms()));
     out.add("data_read_per_join", bytes_text(line.joined * row_bytes(line)));
     out
 }

@@ -47,7 +47,7 @@ fn object<'a>(
             object.add("budget_page_cost", budget.page_ms);
         }
         object.add("partitions", node.partitions);
-        object.add("estimated_total_cost", node.estimate.cost_ms);
+        object.add("estimated_total_cost", node.estimate.cost.total_ms());
         object.add("estimated_rows", node.estimate.rows);
         if let Some(actual) = actual {
             add_actual(&actual(node.id), &mut object);

@@ -66,7 +66,7 @@ impl<'s, 'a> Describer<'s, 'a> {
         let needs_table = parts.distinct || parts.sorted;
         let result = needs_table.then_some(RowClause { temporary_table: true, filesort: parts.sorted });
         let last = blocks.blocks.iter().map(|block| block.number).max().unwrap_or(1);
-        UnionPlan { operands, result, number: last + 1, cost_ms: plan.estimate.cost_ms }
+        UnionPlan { operands, result, number: last + 1, cost_ms: plan.estimate.cost.total_ms() }
     }
 
     fn block(&mut self, plan: &'a Plan, id: Option<BlockId>, role: BlockRole, dependent: bool) -> QueryBlock<'a> {
@@ -83,7 +83,7 @@ impl<'s, 'a> Describer<'s, 'a> {
             ordering: known.filter(|block| block.clauses.ordered).map(|_| RowClause::default()),
             windows: Vec::new(),
             subqueries: Vec::new(),
-            cost_ms: plan.estimate.cost_ms,
+            cost_ms: plan.estimate.cost.total_ms(),
             computed: Vec::new(),
             id,
             change: None,
@@ -236,7 +236,7 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         line.computed_columns = table.rows.all_columns().into_iter().map(|column| column.name.clone()).collect();
         line.examined = plan.estimate.rows / input.estimate.rows.max(1.0);
         line.joined_before = input.estimate.rows.max(1.0);
-        line.cost_before_ms = input.estimate.cost_ms;
+        line.cost_before = input.estimate.cost;
         line.extras.push(Extra::TableFunction("json_table"));
         self.block.tables.push(line);
     }
@@ -372,7 +372,7 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         if let (SubqueryPlace::Table(_), Some(line)) = (place, self.block.tables.last_mut()) {
             line.condition.extend(predicates.iter().cloned());
             line.joined = plan.estimate.rows;
-            line.cost_ms = plan.estimate.cost_ms;
+            line.cost = plan.estimate.cost;
         }
         self.subqueries(plan, place);
     }

@@ -115,8 +115,8 @@ impl<'a> BlockWalk<'_, '_, 'a> {
         }
         last.joined = plan.estimate.rows;
         last.joined_before = left.estimate.rows;
-        last.cost_ms = plan.estimate.cost_ms;
-        last.cost_before_ms = left.estimate.cost_ms;
+        last.cost = plan.estimate.cost;
+        last.cost_before = left.estimate.cost;
     }
 
     /// A table whose primary keys are found first.

@@ -3,7 +3,7 @@
 use super::{BlockRole, Extra, PlanSource, QueryExpression, TableFacts};
 use crate::access::{Entries, ScanMode, TableAccess};
 use muster_algebra::{
-    ColId, Columns, CompareOp, Expr, NodeId, Plan, RowFetch, Scan, SqlType, TableDef, Value, expr_text,
+    ColId, Columns, CompareOp, Cost, Expr, NodeId, Plan, RowFetch, Scan, SqlType, TableDef, Value, expr_text,
 };
 use std::collections::BTreeSet;
 
@@ -61,9 +61,9 @@ pub struct TableLine<'a> {
     pub joined: f64,
     /// Rows of the join before this table.
     pub joined_before: f64,
-    /// Milliseconds up to this table, and without it.
-    pub cost_ms: f64,
-    pub cost_before_ms: f64,
+    /// The cost up to this table, and without it.
+    pub cost: Cost,
+    pub cost_before: Cost,
     pub index_condition: Vec<Expr>,
     pub condition: Vec<Expr>,
     /// Conditions of an outer join, which decide whether its inner table has a match.
@@ -101,8 +101,8 @@ impl<'a> TableLine<'a> {
             examined: estimate.rows,
             joined: estimate.rows,
             joined_before: 1.0,
-            cost_ms: estimate.cost_ms,
-            cost_before_ms: 0.0,
+            cost: estimate.cost,
+            cost_before: Cost::ZERO,
             index_condition: Vec::new(),
             condition: Vec::new(),
             join_condition: Vec::new(),

@@ -6,7 +6,7 @@ use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
 use crate::options::Options;
 use crate::ranges::IndexRanges;
-use muster_algebra::{ColId, Expr, ScanBudget, Statistics, Switch};
+use muster_algebra::{ColId, Cost, Expr, ScanBudget, Statistics, Switch};
 use std::rc::Rc;
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
@@ -66,11 +66,11 @@ impl PathBuilder<'_> {
         covering: bool,
         ordered: Option<bool>,
     ) -> Path {
-        let cost_ms = self.reading(index, ranges.as_deref(), rows, &[], covering);
-        Path { index, ranges, steered: false, rows_read: rows, cost_ms, ordered, covering }
+        let cost = self.reading(index, ranges.as_deref(), rows, &[], covering);
+        Path { index, ranges, steered: false, rows_read: rows, cost, ordered, covering }
     }
 
-    /// Milliseconds to read so many rows of these ranges. `steered`: conditions that the skip scan has already
+    /// The cost of reading so many rows of these ranges. `steered`: conditions that the skip scan has already
     /// enforced.
     fn reading(
         &self,
@@ -79,13 +79,13 @@ impl PathBuilder<'_> {
         rows_read: f64,
         steered: &[&Expr],
         covering: bool,
-    ) -> f64 {
+    ) -> Cost {
         let table = self.request.table;
         let conjuncts = self.request.conjuncts;
         let checked = ranges.map_or(conjuncts.len(), |r| r.implied.iter().filter(|implied| !**implied).count());
         let tree = tree_of(self.statistics, table, index);
-        let mut cost_ms = self.options.cost.sequential_reads(&tree, rows_read);
-        cost_ms += if index == 0 {
+        let mut cost = self.options.cost.sequential_reads(&tree, rows_read);
+        cost += if index == 0 {
             self.options.cost.clustered_scan(rows_read, self.columns.len(), checked)
         } else {
             self.options.cost.secondary_scan(rows_read, self.columns.len(), checked)
@@ -97,12 +97,12 @@ impl PathBuilder<'_> {
             on_entries.retain(|c| !steered.contains(c));
             let fetched = rows_read * self.estimator.selectivity(on_entries);
             let clustered = tree_of(self.statistics, table, 0);
-            cost_ms += match self.options.is_on_for(Switch::Mrr, index) {
+            cost += match self.options.is_on_for(Switch::Mrr, index) {
                 true => self.options.cost.fetches(&clustered, fetched),
                 false => self.options.cost.single_lookups(&clustered, fetched, fetched),
             };
         }
-        cost_ms + self.options.cost.ranges(ranges.map_or(1, |r| r.ranges.len()))
+        cost + self.options.cost.ranges(ranges.map_or(1, |r| r.ranges.len()))
     }
 
     /// What is at stake if all of an ordered path is read instead of its first rows.
@@ -112,13 +112,13 @@ impl PathBuilder<'_> {
         let conjuncts = self.request.conjuncts;
         let checked = to_be_checked(conjuncts, path.ranges.as_deref());
         let entries = path.rows_read.max(1.0);
-        let entries_ms = match path.index {
+        let read = match path.index {
             0 => cost.clustered_scan(entries, self.columns.len(), checked.len()),
             _ => cost.secondary_scan(entries, self.columns.len(), checked.len()),
         };
         let mut prices = ScanBudget {
             cost_ms: 0.0,
-            entry_ms: ONE_STREAM * entries_ms / entries,
+            entry_ms: ONE_STREAM * read.total_ms() / entries,
             fetch_ms: 0.0,
             page_ms: cost.sequential_read_ms,
         };
@@ -161,8 +161,8 @@ impl PathBuilder<'_> {
         });
         let skips = skips.sum::<f64>().min(rows);
         let tree = tree_of(self.statistics, table, path.index);
-        let cost_ms = self.reading(path.index, path.ranges.as_deref(), rows_read, &conditions, path.covering)
+        let cost = self.reading(path.index, path.ranges.as_deref(), rows_read, &conditions, path.covering)
             + self.options.cost.skips(&tree, skips);
-        Path { steered: true, rows_read, cost_ms, ..path }
+        Path { steered: true, rows_read, cost, ..path }
     }
 }

@@ -13,7 +13,7 @@ use crate::properties::{has_one_form, rejects_null};
 use crate::ranges::{Domains, IndexRanges};
 use crate::scope::{self, ColSet};
 use muster_algebra::{
-    ColId, Estimate, Expr, IndexHintScope, KeyPart, KeyRange, Plan, PlanOp, Scan, SortKey, Statistics,
+    ColId, Cost, Estimate, Expr, IndexHintScope, KeyPart, KeyRange, Plan, PlanOp, Scan, SortKey, Statistics,
 };
 
 /// Which end of a column is wanted of each group.
@@ -37,8 +37,9 @@ pub fn choose(
     let usable = |i: &usize| hints::may_read(*i, request.hints) && hints::may_group(*i, request.hints);
     let plans = (0..request.table.indexes.len()).filter(usable).filter_map(|i| Some((i, loose.through(i)?)));
     let forced = |index: usize| hints::forces(index, request.hints, IndexHintScope::GroupBy);
-    let best = plans
-        .min_by(|(i, a), (j, b)| forced(*j).cmp(&forced(*i)).then(a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms)));
+    let compared_ms = |plan: &Plan| plan.estimate.cost.compared_ms();
+    let best =
+        plans.min_by(|(i, a), (j, b)| forced(*j).cmp(&forced(*i)).then(compared_ms(a).total_cmp(&compared_ms(b))));
     best.map(|(_, plan)| plan)
 }
 
@@ -89,7 +90,7 @@ impl Loose<'_> {
         if read.iter().any(|(_, c)| !table.index_has_column(index, *c)) {
             return None;
         }
-        let (rows, cost_ms) = self.estimate(index, distinct, found.as_deref(), read.len(), &conditions)?;
+        let (rows, cost) = self.estimate(index, distinct, found.as_deref(), read.len(), &conditions)?;
         let order: Vec<SortKey> = parts
             .iter()
             .map_while(|p| {
@@ -109,7 +110,7 @@ impl Loose<'_> {
         let scan =
             Scan { ranges, steering, distinct_prefix: Some(distinct), ordered: true, reverse, conditions, ..scan };
         let output = scan.columns.iter().map(|(id, _)| *id).collect();
-        Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, order))
+        Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost }, order))
     }
 
     fn is_read(&self, id: &ColId, conditions: &[Expr]) -> bool {
@@ -142,7 +143,7 @@ impl Loose<'_> {
         found: Option<&IndexRanges>,
         columns: usize,
         conditions: &[Expr],
-    ) -> Option<(f64, f64)> {
+    ) -> Option<(f64, Cost)> {
         let (table, statistics) = (self.request.table, self.statistics);
         let total = table_rows(statistics, table);
         let (rows, ranges) = match found {
@@ -156,10 +157,10 @@ impl Loose<'_> {
         let values = total / entries_per_key(statistics, table, index, distinct).max(1.0);
         let groups = (values * rows / total).clamp(1.0, rows.max(1.0));
         let tree = tree_of(statistics, table, index);
-        let cost_ms = self.options.cost.skips(&tree, groups)
+        let cost = self.options.cost.skips(&tree, groups)
             + self.options.cost.secondary_scan(groups, columns, conditions.len())
             + self.options.cost.ranges(ranges);
-        Some((groups * self.estimator.selectivity(conditions), cost_ms))
+        Some((groups * self.estimator.selectivity(conditions), cost))
     }
 }
 

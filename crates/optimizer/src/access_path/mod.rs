@@ -26,8 +26,8 @@ use crate::scope::{self, ColSet};
 pub use costing::EarlyStopRisk;
 use costing::{PathBuilder, range_rows};
 use muster_algebra::{
-    ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, ScanConditions, SortKey,
-    Statistics, Switch, TableDef,
+    ColId, Cost, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, ScanConditions,
+    SortKey, Statistics, Switch, TableDef,
 };
 use order::order_of;
 use rows::RangeShare;
@@ -82,7 +82,7 @@ struct Path {
     /// True if the path is a skip scan over the value sets of later parts.
     steered: bool,
     rows_read: f64,
-    cost_ms: f64,
+    cost: Cost,
     /// `None` if the path does not deliver the wanted order; `Some(true)` if it is read backwards for it.
     ordered: Option<bool>,
     covering: bool,
@@ -91,7 +91,7 @@ struct Path {
 impl Path {
     /// The table itself, of so many rows.
     fn whole(rows_read: f64) -> Path {
-        Path { index: 0, ranges: None, steered: false, rows_read, cost_ms: 0.0, ordered: None, covering: true }
+        Path { index: 0, ranges: None, steered: false, rows_read, cost: Cost::ZERO, ordered: None, covering: true }
     }
 
     /// Returns true if all conditions hold for every row of the ranges.
@@ -169,9 +169,12 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
             let skips = |p: &Path| options.is_forced(Switch::SkipScan) && p.steered;
             let hinted = orders(y).cmp(&orders(x)).then(skips(y).cmp(&skips(x)));
-            hinted.then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
+            hinted
+                .then(scan(x).cmp(&scan(y)))
+                .then(a.compared_ms().total_cmp(&b.compared_ms()))
+                .then(x.index.cmp(&y.index))
         })
-        .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
+        .map(|(cost, p)| Path { cost: if p.ordered.is_some() { cost } else { p.cost }, ..p })
         .unwrap_or_else(|| Path::whole(total));
     noted.end(&request, &best, (total, rows), options);
     let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(request.conjuncts);
@@ -207,11 +210,11 @@ pub fn entries(
     let read: Vec<(ColId, usize)> =
         columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
     let tree = tree_of(statistics, table, index);
-    let scan_ms = match index {
+    let scan = match index {
         0 => options.cost.clustered_scan(rows_read, read.len(), conditions.len()),
         _ => options.cost.secondary_scan(rows_read, read.len(), conditions.len()),
     };
-    let cost_ms = options.cost.sequential_reads(&tree, rows_read) + scan_ms + options.cost.ranges(found.ranges.len());
+    let cost = options.cost.sequential_reads(&tree, rows_read) + scan + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };
     let scan = Scan {
         ranges: found.ranges.clone(),
@@ -219,7 +222,7 @@ pub fn entries(
         ..reading.scan(required, estimator, options)
     };
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
-    Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, Vec::new()))
+    Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost }, Vec::new()))
 }
 
 /// Returns true if an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
@@ -255,24 +258,24 @@ pub fn split_conditions<E: Borrow<Expr>>(
 }
 
 /// Cost with the sort that a path saves or needs.
-fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options: &Options) -> f64 {
+fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options: &Options) -> Cost {
     if request.order.is_empty() {
         // Without an order, a limit stops any scan alike.
-        return path.cost_ms;
+        return path.cost;
     }
     match (path.ordered, request.limit) {
         // Each row that is read is wanted.
         (Some(_), Some(limit)) if path.implies(request.conjuncts) => {
-            path.cost_ms * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
+            path.cost * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
         }
         // Rows come evenly, or they do not: then all are read.
         (Some(_), Some(limit)) => {
             let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { EARLY_STOP_CAUTION };
-            path.cost_ms * (limit as f64 / rows.max(1.0) * caution).min(1.0)
+            path.cost * (limit as f64 / rows.max(1.0) * caution).min(1.0)
         }
         // One stream in order, where others are read in parallel.
-        (Some(_), None) => path.cost_ms * costing::ONE_STREAM,
-        (None, limit) => path.cost_ms + options.cost.sort(rows.min(total), limit),
+        (Some(_), None) => path.cost * costing::ONE_STREAM,
+        (None, limit) => path.cost + options.cost.sort(rows.min(total), limit),
     }
 }
 
@@ -334,7 +337,7 @@ fn build(
             ..scan
         }),
         output,
-        Estimate { rows, cost_ms: path.cost_ms },
+        Estimate { rows, cost: path.cost },
         order,
     )
 }

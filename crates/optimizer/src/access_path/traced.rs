@@ -51,7 +51,7 @@ fn traced(path: &Path) -> TracedPath {
         covering: path.covering,
         ordered: path.ordered,
         rows: path.rows_read,
-        cost_ms: path.cost_ms,
+        cost: path.cost,
         chosen: false,
     }
 }

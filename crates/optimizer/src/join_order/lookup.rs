@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, TracedTable};
 use muster_algebra::{
-    ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, KeyRange, Plan, PlanOp, Rel, Scan, SqlType, Statistics,
+    ColId, Columns, CompareOp, Cost, Expr, IndexHint, JoinKind, KeyRange, Plan, PlanOp, Rel, Scan, SqlType, Statistics,
     Switch, TableDef,
 };
 use muster_types::IntWidth;
@@ -50,7 +50,7 @@ pub struct Lookup {
     pub batched: bool,
     pub key_ordered: bool,
     /// Cost of the lookups, without that of the left input.
-    pub cost_ms: f64,
+    pub cost: Cost,
 }
 
 /// A base table among the units, with what is the same for all rows that look it up.
@@ -204,7 +204,11 @@ impl<'a> Lookups<'a> {
     pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
         let looked_up = self.units[unit].as_ref()?;
         let through = |index| self.through(looked_up, index, left, left_rows, unit, output_rows);
-        looked_up.indexes.iter().filter_map(through).min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
+        looked_up
+            .indexes
+            .iter()
+            .filter_map(through)
+            .min_by(|a, b| a.cost.compared_ms().total_cmp(&b.cost.compared_ms()))
     }
 
     /// Returns true if a plan of the unit is what FORCE INDEX forbids as long as there are lookups: a scan of the table
@@ -246,23 +250,23 @@ impl<'a> Lookups<'a> {
         let distinct: f64 = keys.iter().map(|k| self.estimator.distinct(k).unwrap_or(left_rows).max(1.0)).product();
         let lookups = left_rows.min(distinct);
         let entries = lookups * through.entries_per_key[keys.len() - 1];
-        let mut cost_ms = match key_ordered {
+        let mut cost = match key_ordered {
             true => self.options.cost.lookups(tree, lookups, entries),
             false => self.options.cost.single_lookups(tree, left_rows, entries),
         };
-        cost_ms += self.options.cost.filter(entries, base.predicates.len());
+        cost += self.options.cost.filter(entries, base.predicates.len());
         if !covering {
             let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
             let joined = entry_condition(base.table, *index, base.columns, further, &self.unit_options[unit]);
             let fetched = entries * through.entry_share * self.share(&joined);
-            cost_ms += match through.fetches_in_order {
+            cost += match through.fetches_in_order {
                 true => self.options.cost.fetches(clustered, fetched),
                 false => self.options.cost.single_lookups(clustered, fetched, fetched),
             };
         }
-        cost_ms += self.options.cost.join_buffer(left_rows, output_rows);
+        cost += self.options.cost.join_buffer(left_rows, output_rows);
         let (batched, key_ordered) = (*batched, *key_ordered);
-        Some(Lookup { index: *index, keys, parts, batched, key_ordered, cost_ms })
+        Some(Lookup { index: *index, keys, parts, batched, key_ordered, cost })
     }
 
     /// The conditions of a join of a unit with these others.

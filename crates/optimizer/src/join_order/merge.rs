@@ -179,10 +179,10 @@ pub fn join(
     }
     residual.extend(keys.split_off(1).into_iter().map(|(a, b)| Expr::compare(CompareOp::Eq, a, b)));
     let delivered = order.equal.iter().map(|(_, id)| *id).find(|id| output.contains(id));
-    let cost_ms =
-        left.estimate.cost_ms + right.estimate.cost_ms + cost.merge_join(left.estimate.rows, right.estimate.rows, rows);
+    let own = cost.merge_join(left.estimate.rows, right.estimate.rows, rows);
+    let cost = left.estimate.cost + right.estimate.cost + own;
     let (left, right) = (Box::new(left), Box::new(right));
     let op = PlanOp::MergeJoin { kind, left, right, keys, residual };
     let order = delivered.map(ascending).into_iter().collect();
-    Ok(Plan::new(op, output, Estimate { rows, cost_ms }, order))
+    Ok(Plan::new(op, output, Estimate { rows, cost }, order))
 }

@@ -46,7 +46,7 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
             Rel::Join { .. } | Rel::Filter { .. } => whole(plan_region(planner, &variant, required, None)?)?,
             _ => planner.plan(&variant, required)?,
         };
-        if plan.estimate.cost_ms < best.estimate.cost_ms {
+        if plan.estimate.cost.compared_ms() < best.estimate.cost.compared_ms() {
             best = plan;
         }
     }
@@ -188,14 +188,14 @@ impl Builder<'_, '_, '_> {
         let rows = self.model.rows(left_units | right_units);
         let plan = match tree {
             Tree::Inner(_, right) => {
-                let (method, own_ms) = self.model.method(left_units, right_units, None);
+                let (method, cost) = self.model.method(left_units, right_units, None);
                 let right = self.build(right, &below)?;
-                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost_ms: own_ms })?
+                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost })?
             }
             Tree::Dependent(_, unit) => {
-                let (method, own_ms) = self.model.method(left_units, right_units, Some(*unit));
+                let (method, cost) = self.model.method(left_units, right_units, Some(*unit));
                 let right = self.build(&Tree::Unit(*unit), &below)?;
-                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost_ms: own_ms })?
+                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost })?
             }
             Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
             Tree::Merge(_, right, order) => {
@@ -237,7 +237,7 @@ impl Builder<'_, '_, '_> {
             available.extend(scan.columns.iter().map(|(id, _)| *id));
         }
         let output = self.planner.narrow(available, above);
-        let estimate = Estimate { rows, cost_ms: left.estimate.cost_ms + lookup.cost_ms };
+        let estimate = Estimate { rows, cost: left.estimate.cost + lookup.cost };
         let options = &self.model.lookups().unit_options[unit];
         Ok(Plan::new(lookup.op(kind, left, scan, residual, options), output, estimate, Vec::new()))
     }
@@ -322,7 +322,7 @@ fn join(
         available.extend(&right.output);
     }
     let output = planner.narrow(available, required);
-    let cost_ms = left.estimate.cost_ms + right.estimate.cost_ms + own.cost_ms;
+    let cost = left.estimate.cost + right.estimate.cost + own.cost;
     let (left, right) = (Box::new(left), Box::new(right));
     let op = match method {
         Method::Hash { build } => {
@@ -334,5 +334,5 @@ fn join(
         }
         Method::NestedLoop { .. } => PlanOp::NestedLoopJoin { kind, left, right, on },
     };
-    Ok(Plan::new(op, output, Estimate { rows: own.rows, cost_ms }, Vec::new()))
+    Ok(Plan::new(op, output, Estimate { rows: own.rows, cost }, Vec::new()))
 }

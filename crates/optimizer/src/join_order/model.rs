@@ -11,7 +11,7 @@ use crate::estimate::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, JoinWay, unit_name};
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Side, Switch};
+use muster_algebra::{ColId, CompareOp, Cost, Expr, JoinKind, Plan, Rel, Side, Switch};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ impl<'a> Model<'a> {
         let estimator = lookups.estimator;
         let unit = |(i, plan): (usize, &Plan)| {
             let forced = if lookups.is_forced(i, plan) { FORCED_SCAN_MS } else { 0.0 };
-            (plan.estimate.rows.max(0.001), plan.estimate.cost_ms + forced)
+            (plan.estimate.rows.max(0.001), plan.estimate.cost.compared_ms() + forced)
         };
         let units: Vec<(f64, f64)> = plans.iter().enumerate().map(unit).collect();
         let keys: Vec<Vec<ColSet>> = graph.units.iter().map(joined_keys).collect();
@@ -166,15 +166,15 @@ impl<'a> Model<'a> {
 
     /// How two inputs are best joined that are both read completely, and what that costs without them. `dependent`: the
     /// right input is this dependent unit.
-    pub fn method(&self, left: Units, right: Units, dependent: Option<usize>) -> (Method, f64) {
+    pub fn method(&self, left: Units, right: Units, dependent: Option<usize>) -> (Method, Cost) {
         let right_rows = match dependent {
             Some(unit) => self.units[unit].0,
             None => self.rows(right),
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
         if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
-            let (build, cost_ms) = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
-            return (Method::Hash { build }, cost_ms);
+            let (build, cost) = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
+            return (Method::Hash { build }, cost);
         }
         // The larger input outside, unless the order is given.
         let swap = dependent.is_none() && self.graph.order.is_empty() && left_rows < right_rows;
@@ -273,12 +273,12 @@ impl JoinModel for Model<'_> {
         let unit_bit = 1 << unit;
         let disobeyed = self.if_forced(|unit| unit.forced_hash, left, unit_bit)
             + self.if_forced(|unit| unit.forced_merge, left, unit_bit);
-        self.lookup(left, unit).map(|l| l.cost_ms + disobeyed)
+        self.lookup(left, unit).map(|l| l.cost.compared_ms() + disobeyed)
     }
 
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64 {
         let (_, own) = self.method(left, right, dependent);
-        own + self.if_forced(|unit| unit.forced_merge, left, right)
+        own.compared_ms() + self.if_forced(|unit| unit.forced_merge, left, right)
     }
 
     fn orders(&self) -> usize {
@@ -303,7 +303,7 @@ impl JoinModel for Model<'_> {
     }
 
     fn ordered_cost(&self, unit: usize, order: usize) -> Option<f64> {
-        Some(self.orders.plans.get(&(unit, order))?.estimate.cost_ms + self.ignored_hint_penalty(unit))
+        Some(self.orders.plans.get(&(unit, order))?.estimate.cost.compared_ms() + self.ignored_hint_penalty(unit))
     }
 
     fn merge_cost(&self, left: Units, right: Units, _order: usize) -> Option<f64> {
@@ -318,7 +318,7 @@ impl JoinModel for Model<'_> {
             _ => self.rows(right),
         };
         let own = self.lookups.options.cost.merge_join(self.rows(left), right_rows, self.rows(left | right));
-        Some(own + self.if_forced(|unit| unit.forced_hash, left, right))
+        Some(own.compared_ms() + self.if_forced(|unit| unit.forced_hash, left, right))
     }
 }
 

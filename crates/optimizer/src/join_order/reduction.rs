@@ -110,6 +110,7 @@ fn best_reducer(
     unit: usize,
     group: &[ColId],
 ) -> Option<(f64, (ColId, ColId, usize))> {
+    let compared_ms = |unit: usize| plans[unit].estimate.cost.compared_ms();
     let mut best: Option<(f64, (ColId, ColId, usize))> = None;
     for class in &graph.classes {
         let Some((_, column)) = class.iter().find(|(u, id)| *u == unit && group.contains(id)) else { continue };
@@ -121,7 +122,7 @@ fn best_reducer(
             }
             let values = planner.estimator.column(*column).map_or(f64::INFINITY, |c| c.distinct);
             let share = plans[*other].estimate.rows / values.max(1.0);
-            let cheap = plans[*other].estimate.cost_ms <= plans[unit].estimate.cost_ms * COST_SHARE_MAX;
+            let cheap = compared_ms(*other) <= compared_ms(unit) * COST_SHARE_MAX;
             if cheap && share <= KEPT_SHARE_MAX && best.is_none_or(|(least, _)| share < least) {
                 best = Some((share, (*column, *id, *other)));
             }

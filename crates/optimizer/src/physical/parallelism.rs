@@ -176,10 +176,10 @@ impl Parallelism {
         }
         let (group, aggregates): (Vec<ColId>, Vec<(ColId, AggregateCall)>) =
             (std::mem::take(group), std::mem::take(aggregates));
-        let (partitions, cost_ms) = (input.partitions, plan.estimate.cost_ms);
+        let (partitions, cost) = (input.partitions, plan.estimate.cost);
         let input = Box::new(take(input));
         let op = PlanOp::PartialAggregate { input, group: group.clone(), aggregates: aggregates.clone() };
-        let estimate = Estimate { rows: rows.min(groups * partitions as f64), cost_ms };
+        let estimate = Estimate { rows: rows.min(groups * partitions as f64), cost };
         let mut partial = Plan::new(op, plan.output.clone(), estimate, Vec::new());
         partial.partitions = partitions;
         match keys.is_empty() {
@@ -212,7 +212,7 @@ fn limit(mut plan: Plan) -> Plan {
     {
         let (output, partitions) = (input.output.clone(), input.partitions);
         let rows = input.estimate.rows.min(count as f64 * partitions as f64);
-        let estimate = Estimate { rows, cost_ms: input.estimate.cost_ms };
+        let estimate = Estimate { rows, cost: input.estimate.cost };
         let op = PlanOp::Limit { input: Box::new(take(input)), offset: 0, count: Some(count) };
         **input = Plan { partitions, ..Plan::new(op, output, estimate, Vec::new()) };
     }

@@ -35,7 +35,7 @@ impl Planner<'_> {
         let plain = self.plan(input, &below)?;
         let rows = self.estimator.groups(group, plain.estimate.rows).min(groups_max(&plain, group));
         std::rc::Rc::make_mut(&mut self.estimator).learn_groups(&aggregates, plain.estimate.rows, rows);
-        let own_ms = |input: &Plan, streams: bool| match streams {
+        let own_cost = |input: &Plan, streams: bool| match streams {
             true => self.options.cost.stream_aggregate(input.estimate.rows, aggregates.len()),
             false => self.options.cost.hash_aggregate(input.estimate.rows, rows, aggregates.len()),
         };
@@ -54,12 +54,12 @@ impl Planner<'_> {
         for (plan, streams) in &mut ways {
             *streams |= may_stream && is_ordered_by(&plan.order, group);
         }
-        let total = |(plan, streams): &(Plan, bool)| plan.estimate.cost_ms + own_ms(plan, *streams);
+        let total = |(plan, streams): &(Plan, bool)| (plan.estimate.cost + own_cost(plan, *streams)).compared_ms();
         let best = ways.into_iter().min_by(|a, b| total(a).total_cmp(&total(b)));
         let (input, streams) = best.ok_or_else(|| SqlError::internal("an aggregate without an input"))?;
-        let own = own_ms(&input, streams);
+        let own = own_cost(&input, streams);
         let rows = rows.min(input.estimate.rows.max(1.0));
-        let estimate = Estimate { rows, cost_ms: input.estimate.cost_ms + own };
+        let estimate = Estimate { rows, cost: input.estimate.cost + own };
         let output = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
         let order = if streams { input.order.iter().take(group.len()).cloned().collect() } else { Vec::new() };
         let (input, group) = (Box::new(input), group.to_vec());
@@ -99,7 +99,7 @@ impl Planner<'_> {
             _ => {}
         }
         plans.retain(|plan| is_ordered_by(&plan.order, group));
-        Ok(plans.into_iter().min_by(|a, b| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms)))
+        Ok(plans.into_iter().min_by(|a, b| a.estimate.cost.compared_ms().total_cmp(&b.estimate.cost.compared_ms())))
     }
 }
 

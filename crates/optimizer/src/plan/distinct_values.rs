@@ -67,11 +67,11 @@ fn values_max(plan: &Plan, id: ColId) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_algebra::{Estimate, Side};
+    use muster_algebra::{Cost, Estimate, Side};
 
     fn read(id: u32, rows: f64) -> Plan {
         let op = PlanOp::Values { rows: Vec::new() };
-        Plan::new(op, vec![ColId(id), ColId(id + 1)], Estimate { rows, cost_ms: 0.0 }, Vec::new())
+        Plan::new(op, vec![ColId(id), ColId(id + 1)], Estimate { rows, cost: Cost::ZERO }, Vec::new())
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
             let keys = vec![(Expr::Column(ColId(1)), Expr::Column(ColId(3)))];
             let op = PlanOp::HashJoin { kind, left, right, keys, residual: Vec::new(), build: Side::Right };
             let output = output.iter().copied().map(ColId).collect();
-            Plan::new(op, output, Estimate { rows: 600.0, cost_ms: 0.0 }, Vec::new())
+            Plan::new(op, output, Estimate { rows: 600.0, cost: Cost::ZERO }, Vec::new())
         };
         let inner = join(JoinKind::Inner, &[1, 2, 4]);
         assert_eq!(groups_max(&inner, &[ColId(1)]), 20.0);

@@ -69,7 +69,7 @@ impl Planner<'_> {
             true => fallback,
             false => order::sorted(fallback, keys, Some(limit), &self.options.cost),
         };
-        let cost_ms = fallback.estimate.cost_ms;
+        let cost_ms = fallback.estimate.cost.total_ms();
         if risk.worst_ms <= 2.0 * cost_ms {
             return Ok(stop);
         }

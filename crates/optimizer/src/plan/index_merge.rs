@@ -17,7 +17,7 @@ use crate::ranges::{Domains, KnownRanges};
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{
-    ColId, ColumnMeta, ColumnOrigin, Estimate, Expr, IndexHint, JoinKind, KeyRange, LogicOp, Plan, PlanOp, Rel,
+    ColId, ColumnMeta, ColumnOrigin, Cost, Estimate, Expr, IndexHint, JoinKind, KeyRange, LogicOp, Plan, PlanOp, Rel,
     SortKey, SqlType, Switch, TableDef,
 };
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Planner<'_> {
         let mut best: Option<Plan> = None;
         let mut consider = |plan: Option<Plan>| {
             if let Some(plan) = plan
-                && best.as_ref().is_none_or(|b| plan.estimate.cost_ms < b.estimate.cost_ms)
+                && best.as_ref().is_none_or(|b| plan.estimate.cost.compared_ms() < b.estimate.cost.compared_ms())
             {
                 best = Some(plan);
             }
@@ -97,9 +97,9 @@ impl Planner<'_> {
         let (plans, lists): (Vec<Plan>, Vec<Vec<ColId>>) = inputs.into_iter().map(|k| (k.plan, k.ids)).unzip();
         let all = append(plans, lists, outputs.clone());
         let rows = all.estimate.rows.min(table_rows(self.statistics, merged.table));
-        let cost_ms = all.estimate.cost_ms + self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
+        let cost = all.estimate.cost + self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
         let op = PlanOp::HashAggregate { input: Box::new(all), group: outputs.clone(), aggregates: Vec::new() };
-        let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost_ms }, Vec::new());
+        let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost }, Vec::new());
         Some(Keys { plan, ids: outputs, index: 0 })
     }
 
@@ -125,9 +125,10 @@ impl Planner<'_> {
             // Conditions on different columns are taken to be independent.
             let rows = left.rows * (right.rows / total).min(1.0);
             let (build, own) = self.options.cost.hash_join(left.rows, right.rows, rows);
-            let saved = self.options.cost.fetches(&clustered, left.rows) - self.options.cost.fetches(&clustered, rows);
+            let fetches_ms = |rows| self.options.cost.fetches(&clustered, rows).compared_ms();
+            let saved = fetches_ms(left.rows) - fetches_ms(rows);
             let column = leading(&next);
-            if columns.contains(&column) || saved <= right.cost_ms + own {
+            if columns.contains(&column) || saved <= (right.cost + own).compared_ms() {
                 continue;
             }
             let keys = all.ids.iter().zip(&next.ids).map(|(a, b)| (Expr::Column(*a), Expr::Column(*b))).collect();
@@ -139,7 +140,7 @@ impl Planner<'_> {
                 residual: Vec::new(),
                 build,
             };
-            let estimate = Estimate { rows, cost_ms: left.cost_ms + right.cost_ms + own };
+            let estimate = Estimate { rows, cost: left.cost + right.cost + own };
             all.plan = Plan::new(op, all.ids.clone(), estimate, Vec::new());
             columns.push(column);
         }
@@ -170,13 +171,13 @@ impl Planner<'_> {
             Request { table, alias, columns, hints, conjuncts, required, order, limit, takes_risks: true, known };
         let clustered = tree_of(self.statistics, table, 0);
         let model = self.options.cost;
-        let cost = |p: &Plan| p.estimate.cost_ms + model.fetches(&clustered, p.estimate.rows);
+        let cost_ms = |p: &Plan| (p.estimate.cost + model.fetches(&clustered, p.estimate.rows)).compared_ms();
         let indexes = (0..table.indexes.len()).filter(|i| only.is_none_or(|only| only == *i));
         let plans = indexes.filter(|i| hints::may_read(*i, hints)).filter_map(|index| {
             let plan = access_path::entries(&request, index, self.statistics, &self.estimator, merged.options)?;
             Some((index, plan))
         });
-        let (index, plan) = plans.min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
+        let (index, plan) = plans.min_by(|(_, a), (_, b)| cost_ms(a).total_cmp(&cost_ms(b)))?;
         Some(Keys { plan, ids, index })
     }
 
@@ -192,12 +193,10 @@ impl Planner<'_> {
         let rows = found.min(table_rows(self.statistics, table) * self.estimator.selectivity(conjuncts));
         let batched = merged.options.batches_keys();
         let (model, tree) = (&self.options.cost, tree_of(self.statistics, table, 0));
-        let lookups_ms =
+        let lookups =
             if batched { model.lookups(&tree, found, found) } else { model.single_lookups(&tree, found, found) };
-        let cost_ms = keys.plan.estimate.cost_ms
-            + lookups_ms
-            + model.join_buffer(found, rows)
-            + model.filter(found, conjuncts.len());
+        let cost =
+            keys.plan.estimate.cost + lookups + model.join_buffer(found, rows) + model.filter(found, conjuncts.len());
         let op = PlanOp::LookupJoin {
             kind: JoinKind::Inner,
             left: Box::new(keys.plan),
@@ -209,7 +208,7 @@ impl Planner<'_> {
             key_ordered: batched,
             incremental: false,
         };
-        Plan::new(op, output, Estimate { rows, cost_ms }, Vec::new())
+        Plan::new(op, output, Estimate { rows, cost }, Vec::new())
     }
 
     /// The table's columns under new numbers, its primary key's among them, and what stands for the old ones.
@@ -276,7 +275,8 @@ pub(super) fn is_better(
     }
     let with_sort = |p: &Plan| {
         let sorts = !order.is_empty() && p.order.is_empty();
-        p.estimate.cost_ms + if sorts { cost.sort(p.estimate.rows, limit) } else { 0.0 }
+        let sort = if sorts { cost.sort(p.estimate.rows, limit) } else { Cost::ZERO };
+        (p.estimate.cost + sort).compared_ms()
     };
     with_sort(merge) < with_sort(scan)
 }

@@ -32,7 +32,7 @@ impl Planner<'_> {
         let plans =
             (1..table.indexes.len()).filter(usable).filter_map(|i| self.first_of_entries(merged, i, order, limit));
         let plans: Vec<Plan> = plans.collect();
-        plans.into_iter().min_by(|a, b| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms))
+        plans.into_iter().min_by(|a, b| a.estimate.cost.compared_ms().total_cmp(&b.estimate.cost.compared_ms()))
     }
 
     fn first_of_entries(&mut self, merged: Merged<'_>, index: usize, keys: &[SortKey], limit: u64) -> Option<Plan> {

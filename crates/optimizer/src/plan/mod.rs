@@ -29,7 +29,8 @@ use crate::trace::{Event, TracedTable};
 use index_merge::Merged;
 pub use memo::Memo;
 use muster_algebra::{
-    ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind, Switch,
+    ColId, Columns, CompareOp, Cost, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind,
+    Switch,
 };
 use muster_types::Result;
 use recursion::working;
@@ -182,7 +183,7 @@ impl<'a> Planner<'a> {
         let merged = Merged { table, alias, columns, hints, conjuncts, required: &below, options, known };
         let merge = self.index_merge(merged);
         let late = self.late_fetch(merged, Wanted { limit, ..wanted });
-        let by_cost = |a: &Plan, b: &Plan| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms);
+        let by_cost = |a: &Plan, b: &Plan| a.estimate.cost.compared_ms().total_cmp(&b.estimate.cost.compared_ms());
         let is_forced = merge.is_some() && options.is_forced(Switch::IndexMerge) && order.is_empty();
         let required_below = &below;
         let request = Request {
@@ -203,7 +204,7 @@ impl<'a> Planner<'a> {
         let Chosen { plan: scan, risk } = chosen;
         // A scan that reads what is wanted and nothing else fetches no rows in vain.
         let late = late.filter(|_| scan.order.is_empty() || risk.is_some());
-        let cost = |plan: &Option<Plan>| plan.as_ref().map(|plan| plan.estimate.cost_ms);
+        let cost = |plan: &Option<Plan>| plan.as_ref().map(|plan| plan.estimate.cost);
         let alternatives = [("index_merge", cost(&merge)), ("late_fetch", cost(&late))];
         let keyed = merge.into_iter().chain(late).min_by(by_cost);
         let scan = match (keyed, risk) {
@@ -217,14 +218,14 @@ impl<'a> Planner<'a> {
     }
 
     /// Notes other ways to read a table than its paths, with their costs.
-    fn note_alternatives(&self, get: &Rel, found: [(&'static str, Option<f64>); 2], taken: &Plan) {
+    fn note_alternatives(&self, get: &Rel, found: [(&'static str, Option<Cost>); 2], taken: &Plan) {
         let Rel::Get { table, alias, columns, .. } = get else { return };
-        for (name, cost_ms) in found {
-            let Some(cost_ms) = cost_ms else { continue };
+        for (name, cost) in found {
+            let Some(cost) = cost else { continue };
             self.options.trace.note(|| {
                 let column = columns.first().map(|(id, _)| *id);
                 let table = TracedTable { table: table.clone(), alias: alias.clone(), column };
-                Event::Alternative { table, name, cost_ms, chosen: cost_ms == taken.estimate.cost_ms }
+                Event::Alternative { table, name, cost, chosen: cost == taken.estimate.cost }
             });
         }
     }
@@ -262,7 +263,7 @@ impl<'a> Planner<'a> {
         let rows: Result<Vec<Vec<Expr>>> =
             rows.iter().map(|row| row.iter().map(|e| self.lower(e.clone())).collect()).collect();
         let rows = rows?;
-        let estimate = Estimate { rows: rows.len() as f64, cost_ms: 0.0 };
+        let estimate = Estimate { rows: rows.len() as f64, cost: Cost::ZERO };
         Ok(Plan::new(PlanOp::Values { rows }, columns.to_vec(), estimate, Vec::new()))
     }
 
@@ -275,9 +276,9 @@ impl<'a> Planner<'a> {
         let predicates: Vec<Expr> = predicates.into_iter().map(|p| self.lower(p)).collect::<Result<_>>()?;
         let estimate = Estimate {
             rows: input.estimate.rows * share,
-            cost_ms: input.estimate.cost_ms
+            cost: input.estimate.cost
                 + self.options.cost.filter(input.estimate.rows, predicates.len())
-                + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<f64>(),
+                + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<Cost>(),
         };
         let output = self.narrow(input.output.clone(), required);
         let order = kept_order(&input.order, &output);
@@ -302,15 +303,15 @@ impl<'a> Planner<'a> {
         }
         let rows = input.estimate.rows;
         let computed = exprs.iter().filter(|(_, e)| !matches!(e, Expr::Column(_))).count();
-        let cost_ms = input.estimate.cost_ms
+        let cost = input.estimate.cost
             + self.options.cost.project(rows, computed)
-            + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<f64>();
+            + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<Cost>();
         let passed: ColSet =
             exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();
         let passed: Vec<ColId> = passed.into_iter().collect();
         let order = kept_order(&input.order, &passed);
         let op = PlanOp::Project { input: Box::new(input), exprs };
-        Ok(Plan::new(op, output, Estimate { rows, cost_ms }, order))
+        Ok(Plan::new(op, output, Estimate { rows, cost }, order))
     }
 
     /// The rows of a dependent join, which runs its subquery for the rows of the input.
@@ -324,8 +325,8 @@ impl<'a> Planner<'a> {
         };
         let output: Vec<ColId> = input.output.iter().chain(&subplan.outputs).copied().collect();
         let found = if keeps { subplan.plan.estimate.rows.max(1.0) } else { subplan.plan.estimate.rows };
-        let cost_ms = input.estimate.cost_ms + subplan_cost(&rows, input.estimate.rows);
-        let estimate = Estimate { rows: input.estimate.rows * found, cost_ms };
+        let cost = input.estimate.cost + subplan_cost(&rows, input.estimate.rows);
+        let estimate = Estimate { rows: input.estimate.rows * found, cost };
         let order = input.order.clone();
         let op = PlanOp::Lateral { input: Box::new(input), rows: Box::new(rows), keeps };
         Ok(Plan::new(op, output, estimate, order))
@@ -399,7 +400,7 @@ fn parameter_of<'e>(conjunct: &'e Expr, is_own: &dyn Fn(&ColId) -> bool) -> Opti
 fn append(inputs: Vec<Plan>, columns: Vec<Vec<ColId>>, output: Vec<ColId>) -> Plan {
     let estimate = Estimate {
         rows: inputs.iter().map(|p| p.estimate.rows).sum(),
-        cost_ms: inputs.iter().map(|p| p.estimate.cost_ms).sum(),
+        cost: inputs.iter().map(|p| p.estimate.cost).sum(),
     };
     Plan::new(PlanOp::UnionAll { inputs, columns }, output, estimate, Vec::new())
 }
@@ -420,13 +421,13 @@ pub fn kept_order(order: &[SortKey], output: &[ColId]) -> Vec<SortKey> {
     order.iter().take_while(named).cloned().collect()
 }
 
-/// Milliseconds that subplans in an expression take: once in all, or once a row if they have parameters.
-fn subplan_cost(expr: &Expr, rows: f64) -> f64 {
-    let mut total = 0.0;
+/// The cost of subplans in an expression: once in all, or once a row if they have parameters.
+fn subplan_cost(expr: &Expr, rows: f64) -> Cost {
+    let mut total = Cost::ZERO;
     expr.visit(&mut |e| {
         if let Expr::Subplan(p) = e {
             let runs = if p.params.is_empty() { 1.0 } else { rows.max(1.0) };
-            total += p.plan.estimate.cost_ms * runs;
+            total += p.plan.estimate.cost * runs;
         }
     });
     total

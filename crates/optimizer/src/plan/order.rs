@@ -129,10 +129,10 @@ impl Planner<'_> {
 /// The rows of a plan in an order; `fetch`: the first ones only.
 pub fn sorted(plan: Plan, keys: Vec<SortKey>, fetch: Option<u64>, cost: &CostModel) -> Plan {
     let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
-    let cost_ms = plan.estimate.cost_ms + cost.sort(plan.estimate.rows, fetch);
+    let cost = plan.estimate.cost + cost.sort(plan.estimate.rows, fetch);
     let output = plan.output.clone();
     let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
-    Plan::new(op, output, Estimate { rows, cost_ms }, keys)
+    Plan::new(op, output, Estimate { rows, cost }, keys)
 }
 
 /// At most `count` rows after the first `offset`; no node if the plan keeps to that by itself.
@@ -141,7 +141,7 @@ pub fn limit(plan: Plan, offset: u64, count: Option<u64>) -> Plan {
         return plan;
     }
     let left = (plan.estimate.rows - offset as f64).max(0.0);
-    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost_ms: plan.estimate.cost_ms };
+    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost: plan.estimate.cost };
     let (output, order) = (plan.output.clone(), plan.order.clone());
     Plan::new(PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order)
 }

@@ -1,7 +1,7 @@
 //! WITH RECURSIVE: the rows that a recursion begins with, and the plans of its steps.
 
 use super::{Planner, deliver, subplan_cost};
-use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Recursion, Rel};
+use muster_algebra::{ColId, Cost, Estimate, Expr, Plan, PlanOp, Recursion, Rel};
 use muster_types::{Result, SqlError};
 
 /// Rows of one round, of which nothing is known before it runs.
@@ -11,7 +11,7 @@ const ROUNDS: f64 = 10.0;
 
 /// The rows of the round before.
 pub(super) fn working(table: usize, name: &str, columns: &[ColId]) -> Plan {
-    let estimate = Estimate { rows: WORKING_ROWS, cost_ms: 0.0 };
+    let estimate = Estimate { rows: WORKING_ROWS, cost: Cost::ZERO };
     Plan::new(PlanOp::Working { table, name: name.to_string() }, columns.to_vec(), estimate, Vec::new())
 }
 
@@ -26,9 +26,9 @@ impl Planner<'_> {
                 return Err(SqlError::internal("a recursion without a subplan"));
             }
         }
-        let steps_ms: f64 = recursion.steps.iter().map(|step| subplan_cost(step, ROUNDS)).sum();
-        let estimate =
-            Estimate { rows: seed.estimate.rows * ROUNDS, cost_ms: seed.estimate.cost_ms + steps_ms * ROUNDS };
+        let steps: Cost = recursion.steps.iter().map(|step| subplan_cost(step, ROUNDS)).sum();
+        let cost = seed.estimate.cost + steps * ROUNDS;
+        let estimate = Estimate { rows: seed.estimate.rows * ROUNDS, cost };
         let output = recursion.columns.clone();
         let op = PlanOp::Recursive { input: Box::new(seed), recursion: Box::new(recursion) };
         Ok(Plan::new(op, output, estimate, Vec::new()))

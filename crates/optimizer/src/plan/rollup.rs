@@ -12,9 +12,9 @@ impl Planner<'_> {
         below.extend(rollup.sources());
         let plan = self.plan(input, &below)?;
         let rows = plan.estimate.rows * rollup.copies() as f64;
-        let cost_ms = plan.estimate.cost_ms + self.options.cost.rollup(rows);
+        let cost = plan.estimate.cost + self.options.cost.rollup(rows);
         let output = plan.output.iter().copied().chain(rollup.columns()).collect();
         let op = PlanOp::Rollup { input: Box::new(plan), rollup: rollup.clone() };
-        Ok(Plan::new(op, output, Estimate { rows, cost_ms }, Vec::new()))
+        Ok(Plan::new(op, output, Estimate { rows, cost }, Vec::new()))
     }
 }

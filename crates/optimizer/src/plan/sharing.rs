@@ -118,8 +118,8 @@ impl Planner<'_> {
         }
         // The first reader pays.
         let read = self.options.cost.shared_rows(input.estimate.rows, columns.len(), 0);
-        let cost_ms = if member == 0 { input.estimate.cost_ms + read } else { read };
-        let estimate = Estimate { rows: input.estimate.rows, cost_ms };
+        let cost = if member == 0 { input.estimate.cost + read } else { read };
+        let estimate = Estimate { rows: input.estimate.rows, cost };
         let op = PlanOp::Shared { id: id + 1, input: Box::new(input.clone()), columns, per_run: false };
         Ok(Some(Plan::new(op, output, estimate, Vec::new())))
     }
@@ -129,9 +129,9 @@ impl Planner<'_> {
         let (rel, wanted, readers) = (family.members[0].rel.clone(), family.wanted.clone(), family.members.len());
         let plan = self.plan_alone(&rel, &wanted.iter().copied().collect())?;
         let plan = super::deliver(plan, &wanted);
-        let saved = plan.estimate.cost_ms * (readers - 1) as f64;
+        let saved = plan.estimate.cost * (readers - 1) as f64;
         let spent = self.options.cost.shared_rows(plan.estimate.rows, wanted.len(), readers);
-        Ok((saved > spent).then_some(plan))
+        Ok((saved.compared_ms() > spent.compared_ms()).then_some(plan))
     }
 }
 

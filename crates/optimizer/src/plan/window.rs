@@ -23,10 +23,10 @@ impl Planner<'_> {
             plan = order::sorted(plan, keys, fetch, &self.options.cost);
         }
         let rows = plan.estimate.rows;
-        let cost_ms = plan.estimate.cost_ms + self.options.cost.window(rows, window.calls.len());
+        let cost = plan.estimate.cost + self.options.cost.window(rows, window.calls.len());
         let output = plan.output.iter().copied().chain(window.calls.iter().map(|(id, _)| *id)).collect();
         let given = plan.order.clone();
-        Ok(Plan::new(PlanOp::Window { input: Box::new(plan), window }, output, Estimate { rows, cost_ms }, given))
+        Ok(Plan::new(PlanOp::Window { input: Box::new(plan), window }, output, Estimate { rows, cost }, given))
     }
 
     /// Windows with conditions above them. Of conditions such as `ROW_NUMBER() .. <= 3` rows beyond are not delivered.

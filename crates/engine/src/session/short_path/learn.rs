@@ -240,7 +240,7 @@ fn general_part(tables: &StatementTables, planned: &Planned, in_key_order: bool,
         used: tables.used(),
         columns: query::column_infos(&planned.outputs, &planned.columns, &planned.tables),
         counts: counters::count(&planned.plan),
-        cost_ms: planned.plan.estimate.cost_ms,
+        cost_ms: planned.plan.estimate.cost.total_ms(),
         in_key_order,
         rules,
     }
@@ -258,7 +258,10 @@ fn search_plan(
     let Search::Table(search) = search else { return None };
     let rel = with_values(search.rel(target), values);
     let planned = dml::plan_search(context, rel, &target.key(), surroundings, tables);
-    planned.ok().map(|planned| Arc::unwrap_or_clone(planned.plan)).filter(|plan| plan.estimate.cost_ms <= COST_MS_MAX)
+    planned
+        .ok()
+        .map(|planned| Arc::unwrap_or_clone(planned.plan))
+        .filter(|plan| plan.estimate.cost.total_ms() <= COST_MS_MAX)
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.
@@ -280,7 +283,8 @@ fn nested_way(
     let storage = |id| muster_exec::TableSource::storage(tables, id).ok();
     let plan = NestedPlan::new(query, general, lock, storage)?;
     // The plan that stops early is cheap, whatever the general one costs.
-    let is_cheap = general.estimate.cost_ms <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
+    let is_cheap =
+        general.estimate.cost.total_ms() <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
     (plan.stops_early() || is_cheap).then_some((Way::Nested(plan), false))
 }
 

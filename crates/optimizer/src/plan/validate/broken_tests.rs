@@ -6,8 +6,8 @@ use super::validate;
 use crate::scope::ColSet;
 use crate::testing::builder::*;
 use muster_algebra::{
-    AggregateCall, AggregateFunction, ColId, Columns, CompareOp, Estimate, Expr, JoinKind, KeyRange, LogicOp, Plan,
-    PlanOp, Rel, RowFetch, Scan, ScanBudget, Side, SortKey,
+    AggregateCall, AggregateFunction, ColId, Columns, CompareOp, Cost, Estimate, Expr, JoinKind, KeyRange, LogicOp,
+    Plan, PlanOp, Rel, RowFetch, Scan, ScanBudget, Side, SortKey,
 };
 use muster_types::{Collation, SqlType, Value};
 
@@ -44,7 +44,7 @@ fn read(t: &mut Tables, name: &str) -> Read {
 }
 
 fn node(op: PlanOp, output: &[ColId], rows: f64) -> Plan {
-    Plan::new(op, output.to_vec(), Estimate { rows, cost_ms: 1.0 }, Vec::new())
+    Plan::new(op, output.to_vec(), Estimate { rows, cost: Cost::cpu(1.0) }, Vec::new())
 }
 
 fn by(id: ColId) -> SortKey {
@@ -104,7 +104,7 @@ fn scans() {
             ("no column of it", |p| p.order[0].expr = 1.expr()),
             ("at most", |p| scan_of(p).limit = Some(10)),
             ("an estimate of NaN", |p| p.estimate.rows = f64::NAN),
-            ("an estimate of", |p| p.estimate.cost_ms = -1.0),
+            ("an estimate of", |p| p.estimate.cost = Cost::io(-1.0)),
             ("a condition of type", |p| {
                 let id = p.output[1];
                 scan_of(p).filter.push(column(id));

@@ -13,9 +13,9 @@ const PARTNERS_BY_KEY_MAX: f64 = 4.0;
 
 /// Checks one node; its inputs are checked by themselves.
 pub fn check(plan: &Plan) -> Result<()> {
-    let (rows, cost_ms) = (plan.estimate.rows, plan.estimate.cost_ms);
-    if !(rows.is_finite() && rows >= 0.0 && cost_ms.is_finite() && cost_ms >= 0.0) {
-        return fail(format_args!("an estimate of {rows} rows in {cost_ms} ms"));
+    let (rows, cost) = (plan.estimate.rows, plan.estimate.cost);
+    if !(rows.is_finite() && rows >= 0.0 && cost.is_valid()) {
+        return fail(format_args!("an estimate of {rows} rows at {cost:?}"));
     }
     let most = most_rows(plan);
     // An estimate below one row is an estimate of one row in places.
