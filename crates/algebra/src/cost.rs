@@ -11,10 +11,12 @@ pub struct Cost {
     pub cpu_ms: f64,
     /// Milliseconds of waiting for pages from the device.
     pub io_ms: f64,
+    /// Milliseconds of both before the first row comes.
+    pub startup_ms: f64,
 }
 
 impl Cost {
-    pub const ZERO: Cost = Cost { cpu_ms: 0.0, io_ms: 0.0 };
+    pub const ZERO: Cost = Cost { cpu_ms: 0.0, io_ms: 0.0, startup_ms: 0.0 };
 
     /// The cost of work on what is in memory.
     pub fn cpu(ms: f64) -> Cost {
@@ -31,14 +33,40 @@ impl Cost {
         self.cpu_ms + self.io_ms
     }
 
+    /// This cost for an operator that delivers nothing before it is through with its work.
+    pub fn before_first_row(self) -> Cost {
+        Cost { startup_ms: self.total_ms(), ..self }
+    }
+
+    /// The cost of the first rows alone, of which all rows are so many times as many. `share`: between 0 and 1.
+    pub fn of_first(self, share: f64) -> Cost {
+        let total_ms = self.total_ms();
+        if total_ms <= 0.0 {
+            return self;
+        }
+        let part = (self.startup_ms + (total_ms - self.startup_ms) * share.clamp(0.0, 1.0)) / total_ms;
+        Cost { startup_ms: self.startup_ms, ..self * part }
+    }
+
+    /// The cost of so many runs, one after the other.
+    pub fn repeated(self, runs: f64) -> Cost {
+        Cost { startup_ms: self.startup_ms, ..self * runs }
+    }
+
+    /// The cost of these rows, and then of others.
+    pub fn then(self, next: Cost) -> Cost {
+        Cost { startup_ms: self.startup_ms, ..self + next }
+    }
+
     /// The milliseconds by which plans for the same rows are compared.
     pub fn compared_ms(self) -> f64 {
         self.total_ms()
     }
 
-    /// Returns true if no part is negative, infinite or not a number.
+    /// Returns true if no part is negative, infinite or not a number, and the first row comes before the last one.
     pub fn is_valid(self) -> bool {
-        [self.cpu_ms, self.io_ms].iter().all(|ms| ms.is_finite() && *ms >= 0.0)
+        let parts = [self.cpu_ms, self.io_ms, self.startup_ms];
+        parts.iter().all(|ms| ms.is_finite() && *ms >= 0.0) && self.startup_ms <= self.total_ms() * (1.0 + 1e-9)
     }
 }
 
@@ -46,7 +74,11 @@ impl Add for Cost {
     type Output = Cost;
 
     fn add(self, other: Cost) -> Cost {
-        Cost { cpu_ms: self.cpu_ms + other.cpu_ms, io_ms: self.io_ms + other.io_ms }
+        Cost {
+            cpu_ms: self.cpu_ms + other.cpu_ms,
+            io_ms: self.io_ms + other.io_ms,
+            startup_ms: self.startup_ms + other.startup_ms,
+        }
     }
 }
 
@@ -59,14 +91,48 @@ impl AddAssign for Cost {
 impl Mul<f64> for Cost {
     type Output = Cost;
 
-    /// The cost of so many times the same.
+    /// The cost of work that takes so many times as long.
     fn mul(self, times: f64) -> Cost {
-        Cost { cpu_ms: self.cpu_ms * times, io_ms: self.io_ms * times }
+        Cost { cpu_ms: self.cpu_ms * times, io_ms: self.io_ms * times, startup_ms: self.startup_ms * times }
     }
 }
 
 impl Sum for Cost {
     fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
         costs.fold(Cost::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_before_the_first_row_is_paid_for_any_number_of_rows() {
+        let scan = Cost::cpu(6.0) + Cost::io(2.0);
+        assert_eq!(scan.of_first(0.25), Cost::cpu(1.5) + Cost::io(0.5));
+        let sorted = (scan + Cost::cpu(2.0)).before_first_row();
+        assert_eq!((sorted.startup_ms, sorted.total_ms()), (10.0, 10.0));
+        assert_eq!(sorted.of_first(0.1), sorted);
+        let joined = sorted + scan;
+        assert_eq!(joined.of_first(0.5).total_ms(), 14.0);
+        assert!(joined.of_first(0.5).is_valid());
+        assert_eq!(Cost::ZERO.of_first(0.5), Cost::ZERO);
+    }
+
+    #[test]
+    fn runs_and_inputs_that_come_later_do_not_delay_the_first_row() {
+        let sorted = Cost::cpu(4.0).before_first_row();
+        assert_eq!(sorted.repeated(3.0), Cost { cpu_ms: 12.0, io_ms: 0.0, startup_ms: 4.0 });
+        assert_eq!(Cost::cpu(1.0).then(sorted), Cost { cpu_ms: 5.0, io_ms: 0.0, startup_ms: 0.0 });
+    }
+
+    #[test]
+    fn a_cost_that_cannot_be_is_told() {
+        assert!(Cost::cpu(1.0).is_valid() && Cost::ZERO.is_valid());
+        for ms in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(!Cost::cpu(ms).is_valid() && !Cost::io(ms).is_valid());
+        }
+        assert!(!Cost { startup_ms: 2.0, ..Cost::cpu(1.0) }.is_valid());
     }
 }

@@ -181,11 +181,11 @@ impl CostModel {
         }
     }
 
-    /// Building a hash table of one input and looking the rows of the other up in it.
+    /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it.
     fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> Cost {
         let build_ns = build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows);
         let probe_ns = probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows);
-        Cost::cpu((build_ns + probe_ns + output_rows * self.join_output_ns) * NS)
+        Cost::cpu(build_ns * NS).before_first_row() + Cost::cpu((probe_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// Joining two inputs in key order, without them. One thread does it.
@@ -249,6 +249,14 @@ impl CostModel {
     fn queued_read_of(&self, tree: &Tree, leaves: f64) -> f64 {
         let dense = (leaves / tree.leaf_pages.max(1.0)).clamp(0.0, 1.0);
         dense * self.sequential_read_ms + (1.0 - dense) * self.queued_read_ms
+    }
+}
+
+/// The cost of a hash join with its inputs. `own`: that of the join itself.
+pub fn hash_join_cost(left: Cost, right: Cost, build: Side, own: Cost) -> Cost {
+    match build {
+        Side::Left => left.before_first_row() + right + own,
+        Side::Right => left + right.before_first_row() + own,
     }
 }
 

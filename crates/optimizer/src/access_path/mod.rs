@@ -266,16 +266,16 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
     match (path.ordered, request.limit) {
         // Each row that is read is wanted.
         (Some(_), Some(limit)) if path.implies(request.conjuncts) => {
-            path.cost * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
+            path.cost.of_first(limit as f64 / path.rows_read.max(1.0))
         }
         // Rows come evenly, or they do not: then all are read.
         (Some(_), Some(limit)) => {
             let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { EARLY_STOP_CAUTION };
-            path.cost * (limit as f64 / rows.max(1.0) * caution).min(1.0)
+            path.cost.of_first(limit as f64 / rows.max(1.0) * caution)
         }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost * costing::ONE_STREAM,
-        (None, limit) => path.cost + options.cost.sort(rows.min(total), limit),
+        (None, limit) => (path.cost + options.cost.sort(rows.min(total), limit)).before_first_row(),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod precedence;
 pub mod reduction;
 mod semi_scan;
 
+use crate::cost::hash_join_cost;
 use crate::plan::Planner;
 use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
@@ -322,7 +323,12 @@ fn join(
         available.extend(&right.output);
     }
     let output = planner.narrow(available, required);
-    let cost = left.estimate.cost + right.estimate.cost + own.cost;
+    let (left_cost, right_cost) = (left.estimate.cost, right.estimate.cost);
+    let cost = match method {
+        Method::Hash { build } => hash_join_cost(left_cost, right_cost, build, own.cost),
+        // The right input is kept.
+        Method::NestedLoop { .. } => left_cost + right_cost.before_first_row() + own.cost,
+    };
     let (left, right) = (Box::new(left), Box::new(right));
     let op = match method {
         Method::Hash { build } => {

@@ -59,7 +59,10 @@ impl Planner<'_> {
         let (input, streams) = best.ok_or_else(|| SqlError::internal("an aggregate without an input"))?;
         let own = own_cost(&input, streams);
         let rows = rows.min(input.estimate.rows.max(1.0));
-        let estimate = Estimate { rows, cost: input.estimate.cost + own };
+        // Rows in order give groups as they come.
+        let all = input.estimate.cost + own;
+        let cost = if streams { all } else { all.before_first_row() };
+        let estimate = Estimate { rows, cost };
         let output = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
         let order = if streams { input.order.iter().take(group.len()).cloned().collect() } else { Vec::new() };
         let (input, group) = (Box::new(input), group.to_vec());

@@ -10,6 +10,7 @@
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
 use crate::cost::CostModel;
+use crate::cost::hash_join_cost;
 use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
 use crate::options::Options;
@@ -97,7 +98,8 @@ impl Planner<'_> {
         let (plans, lists): (Vec<Plan>, Vec<Vec<ColId>>) = inputs.into_iter().map(|k| (k.plan, k.ids)).unzip();
         let all = append(plans, lists, outputs.clone());
         let rows = all.estimate.rows.min(table_rows(self.statistics, merged.table));
-        let cost = all.estimate.cost + self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
+        let own = self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
+        let cost = (all.estimate.cost + own).before_first_row();
         let op = PlanOp::HashAggregate { input: Box::new(all), group: outputs.clone(), aggregates: Vec::new() };
         let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost }, Vec::new());
         Some(Keys { plan, ids: outputs, index: 0 })
@@ -140,7 +142,7 @@ impl Planner<'_> {
                 residual: Vec::new(),
                 build,
             };
-            let estimate = Estimate { rows, cost: left.cost + right.cost + own };
+            let estimate = Estimate { rows, cost: hash_join_cost(left.cost, right.cost, build, own) };
             all.plan = Plan::new(op, all.ids.clone(), estimate, Vec::new());
             columns.push(column);
         }

@@ -400,7 +400,7 @@ fn parameter_of<'e>(conjunct: &'e Expr, is_own: &dyn Fn(&ColId) -> bool) -> Opti
 fn append(inputs: Vec<Plan>, columns: Vec<Vec<ColId>>, output: Vec<ColId>) -> Plan {
     let estimate = Estimate {
         rows: inputs.iter().map(|p| p.estimate.rows).sum(),
-        cost: inputs.iter().map(|p| p.estimate.cost).sum(),
+        cost: inputs.iter().map(|p| p.estimate.cost).reduce(Cost::then).unwrap_or_default(),
     };
     Plan::new(PlanOp::UnionAll { inputs, columns }, output, estimate, Vec::new())
 }
@@ -426,8 +426,10 @@ fn subplan_cost(expr: &Expr, rows: f64) -> Cost {
     let mut total = Cost::ZERO;
     expr.visit(&mut |e| {
         if let Expr::Subplan(p) = e {
-            let runs = if p.params.is_empty() { 1.0 } else { rows.max(1.0) };
-            total += p.plan.estimate.cost * runs;
+            total += match p.params.is_empty() {
+                true => p.plan.estimate.cost.before_first_row(),
+                false => p.plan.estimate.cost.repeated(rows.max(1.0)),
+            };
         }
     });
     total

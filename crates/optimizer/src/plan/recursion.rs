@@ -27,7 +27,7 @@ impl Planner<'_> {
             }
         }
         let steps: Cost = recursion.steps.iter().map(|step| subplan_cost(step, ROUNDS)).sum();
-        let cost = seed.estimate.cost + steps * ROUNDS;
+        let cost = seed.estimate.cost.then(steps * ROUNDS);
         let estimate = Estimate { rows: seed.estimate.rows * ROUNDS, cost };
         let output = recursion.columns.clone();
         let op = PlanOp::Recursive { input: Box::new(seed), recursion: Box::new(recursion) };

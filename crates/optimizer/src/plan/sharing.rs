@@ -118,7 +118,7 @@ impl Planner<'_> {
         }
         // The first reader pays.
         let read = self.options.cost.shared_rows(input.estimate.rows, columns.len(), 0);
-        let cost = if member == 0 { input.estimate.cost + read } else { read };
+        let cost = if member == 0 { input.estimate.cost.before_first_row() + read } else { read };
         let estimate = Estimate { rows: input.estimate.rows, cost };
         let op = PlanOp::Shared { id: id + 1, input: Box::new(input.clone()), columns, per_run: false };
         Ok(Some(Plan::new(op, output, estimate, Vec::new())))
