@@ -13,19 +13,21 @@ pub struct Cost {
     pub io_ms: f64,
     /// Milliseconds of both before the first row comes.
     pub startup_ms: f64,
+    /// Milliseconds of all if estimates that the plan relies on are wrong by as much as is guarded against.
+    pub worst_ms: f64,
 }
 
 impl Cost {
-    pub const ZERO: Cost = Cost { cpu_ms: 0.0, io_ms: 0.0, startup_ms: 0.0 };
+    pub const ZERO: Cost = Cost { cpu_ms: 0.0, io_ms: 0.0, startup_ms: 0.0, worst_ms: 0.0 };
 
     /// The cost of work on what is in memory.
     pub fn cpu(ms: f64) -> Cost {
-        Cost { cpu_ms: ms, ..Cost::ZERO }
+        Cost { cpu_ms: ms, worst_ms: ms, ..Cost::ZERO }
     }
 
     /// The cost of waiting for the device.
     pub fn io(ms: f64) -> Cost {
-        Cost { io_ms: ms, ..Cost::ZERO }
+        Cost { io_ms: ms, worst_ms: ms, ..Cost::ZERO }
     }
 
     /// The milliseconds until all rows have come.
@@ -44,8 +46,13 @@ impl Cost {
         if total_ms <= 0.0 {
             return self;
         }
-        let part = (self.startup_ms + (total_ms - self.startup_ms) * share.clamp(0.0, 1.0)) / total_ms;
-        Cost { startup_ms: self.startup_ms, ..self * part }
+        let part_of = |ms: f64| self.startup_ms + (ms - self.startup_ms) * share.clamp(0.0, 1.0);
+        Cost { startup_ms: self.startup_ms, worst_ms: part_of(self.worst_ms), ..self * (part_of(total_ms) / total_ms) }
+    }
+
+    /// This cost, and at worst another one.
+    pub fn at_worst(self, worst: Cost) -> Cost {
+        Cost { worst_ms: worst.worst_ms.max(self.worst_ms), ..self }
     }
 
     /// The cost of so many runs, one after the other.
@@ -58,15 +65,20 @@ impl Cost {
         Cost { startup_ms: self.startup_ms, ..self + next }
     }
 
-    /// The milliseconds by which plans for the same rows are compared.
+    /// The milliseconds by which plans for the same rows are compared: a plan that may be a bad surprise has to win by
+    /// as much as it may be dearer.
     pub fn compared_ms(self) -> f64 {
-        self.total_ms()
+        self.worst_ms
     }
 
-    /// Returns true if no part is negative, infinite or not a number, and the first row comes before the last one.
+    /// Returns true if no part is negative, infinite or not a number, and the first row comes
+    /// before the last one, and that at worst no sooner.
     pub fn is_valid(self) -> bool {
-        let parts = [self.cpu_ms, self.io_ms, self.startup_ms];
-        parts.iter().all(|ms| ms.is_finite() && *ms >= 0.0) && self.startup_ms <= self.total_ms() * (1.0 + 1e-9)
+        let parts = [self.cpu_ms, self.io_ms, self.startup_ms, self.worst_ms];
+        let is_ordered = |less: f64, more: f64| less <= more * (1.0 + 1e-9);
+        parts.iter().all(|ms| ms.is_finite() && *ms >= 0.0)
+            && is_ordered(self.startup_ms, self.total_ms())
+            && is_ordered(self.total_ms(), self.worst_ms)
     }
 }
 
@@ -78,6 +90,7 @@ impl Add for Cost {
             cpu_ms: self.cpu_ms + other.cpu_ms,
             io_ms: self.io_ms + other.io_ms,
             startup_ms: self.startup_ms + other.startup_ms,
+            worst_ms: self.worst_ms + other.worst_ms,
         }
     }
 }
@@ -93,7 +106,12 @@ impl Mul<f64> for Cost {
 
     /// The cost of work that takes so many times as long.
     fn mul(self, times: f64) -> Cost {
-        Cost { cpu_ms: self.cpu_ms * times, io_ms: self.io_ms * times, startup_ms: self.startup_ms * times }
+        Cost {
+            cpu_ms: self.cpu_ms * times,
+            io_ms: self.io_ms * times,
+            startup_ms: self.startup_ms * times,
+            worst_ms: self.worst_ms * times,
+        }
     }
 }
 
@@ -123,8 +141,20 @@ mod tests {
     #[test]
     fn runs_and_inputs_that_come_later_do_not_delay_the_first_row() {
         let sorted = Cost::cpu(4.0).before_first_row();
-        assert_eq!(sorted.repeated(3.0), Cost { cpu_ms: 12.0, io_ms: 0.0, startup_ms: 4.0 });
-        assert_eq!(Cost::cpu(1.0).then(sorted), Cost { cpu_ms: 5.0, io_ms: 0.0, startup_ms: 0.0 });
+        assert_eq!(sorted.repeated(3.0), Cost { startup_ms: 4.0, ..Cost::cpu(12.0) });
+        assert_eq!(Cost::cpu(1.0).then(sorted), Cost::cpu(5.0));
+    }
+
+    #[test]
+    fn plans_are_compared_by_the_worst() {
+        let scan = Cost::cpu(8.0);
+        let stopped = scan.of_first(0.125).at_worst(scan.of_first(0.5));
+        assert_eq!((stopped.total_ms(), stopped.compared_ms()), (1.0, 4.0));
+        let all = stopped + Cost::io(1.0);
+        assert_eq!((all.total_ms(), all.compared_ms()), (2.0, 5.0));
+        assert_eq!(stopped.of_first(0.5).compared_ms(), 2.0);
+        assert_eq!((stopped * 2.0).compared_ms(), 8.0);
+        assert_eq!(scan.compared_ms(), scan.total_ms());
     }
 
     #[test]
@@ -134,5 +164,6 @@ mod tests {
             assert!(!Cost::cpu(ms).is_valid() && !Cost::io(ms).is_valid());
         }
         assert!(!Cost { startup_ms: 2.0, ..Cost::cpu(1.0) }.is_valid());
+        assert!(!Cost { worst_ms: 0.5, ..Cost::cpu(1.0) }.is_valid());
     }
 }

@@ -124,7 +124,7 @@ fn run_once(
     *columns = Rc::unwrap_or_clone(planner.columns);
     let plan = planned?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
-    let threads = if plan.estimate.cost.total_ms() < options.serial_ms_max { 1 } else { options.threads };
+    let threads = if plan.estimate.cost.worst_ms < options.serial_ms_max { 1 } else { options.threads };
     let plan = physical::finish(plan, columns, threads);
     options.trace.note(|| trace::Event::Planned { plan: Box::new(plan.clone()), columns: Box::new(columns.clone()) });
     if cfg!(debug_assertions) {

@@ -49,7 +49,7 @@ impl PlanTemplate {
         statistics: &dyn Statistics,
         options: &Options,
     ) -> Option<(PlanTemplate, Plan)> {
-        if plan.estimate.cost.total_ms() > COST_MS_MAX {
+        if plan.estimate.cost.worst_ms > COST_MS_MAX {
             return None;
         }
         let (mut own, mut ranges) = (plan.clone(), Vec::new());

@@ -33,7 +33,7 @@ pub struct TracedPath {
     /// `None` if the path does not deliver the wanted order; `Some(true)` if it is read backwards for it.
     pub ordered: Option<bool>,
     pub rows: f64,
-    /// The cost, with what an order saves or costs.
+    /// The cost of reading all of it, without what an order saves or costs.
     pub cost: Cost,
     pub chosen: bool,
 }

@@ -8,7 +8,7 @@ use crate::{
     statement::StatementContext,
     variables::{Variables, flag_is_on},
 };
-use muster_algebra::{BlockId, ColId, Columns, Expr, Rel, TableDef};
+use muster_algebra::{BlockId, ColId, Columns, Cost, Expr, Rel, TableDef};
 use muster_explain::{Named, document::Document, range_texts};
 use muster_optimizer::trace::{Event, JoinWay, NoPath, TracedPath, TracedTable};
 use std::collections::BTreeMap;
@@ -258,6 +258,7 @@ impl Printer<'_> {
             let mut whole = Document::object();
             whole.add("rows", scan.rows);
             whole.add("cost", scan.cost.compared_ms());
+            whole.add("cost_terms", cost_terms(scan.cost));
             analysis.add("table_scan", whole);
         }
         let potential = (0..table.table.indexes.len()).map(|index| potential(&table.table, index, paths, without));
@@ -400,11 +401,21 @@ fn alternative(table: &TableDef, path: &TracedPath) -> Document {
     one.add("skip_scan", path.skips);
     one.add("rows", path.rows);
     one.add("cost", path.cost.compared_ms());
+    one.add("cost_terms", cost_terms(path.cost));
     one.add("chosen", path.chosen);
     if !path.chosen {
         one.add("cause", "cost");
     }
     one
+}
+
+/// The parts of a cost, whose sum it is.
+fn cost_terms(cost: Cost) -> Document {
+    let mut out = Document::object();
+    out.add("cpu", cost.cpu_ms);
+    out.add("io", cost.io_ms);
+    out.add("before_first_row", cost.startup_ms);
+    out
 }
 
 fn chosen_summary(table: &TableDef, path: &TracedPath, rows: f64) -> Document {

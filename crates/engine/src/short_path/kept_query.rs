@@ -116,7 +116,7 @@ impl KeptQuery {
     /// Returns true if the query is expected to be over soon with these values and to wait for nothing but pages.
     pub fn is_light(&self, values: &[Value]) -> bool {
         let serves = |last: &LastPlan| last.values == values || last.template.is_some();
-        let is_cheap = |last: &LastPlan| last.plan.estimate.cost.total_ms() < LIGHT_MS && serves(last);
+        let is_cheap = |last: &LastPlan| last.plan.estimate.cost.worst_ms < LIGHT_MS && serves(last);
         !self.may_take_long && self.last.lock().as_deref().is_some_and(is_cheap)
     }
 

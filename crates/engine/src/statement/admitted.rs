@@ -62,7 +62,7 @@ impl Computation {
 /// Waits for admission if the plan is heavy, then starts it. Errors 1226, 1317, 3024 while it waits.
 pub fn rows(context: &StatementContext, computation: Computation, deadline: Option<Instant>) -> Result<RowStream> {
     let gate = Gate::new(context, deadline);
-    let is_heavy = computation.plan.estimate.cost.total_ms() >= HEAVY_MS;
+    let is_heavy = computation.plan.estimate.cost.worst_ms >= HEAVY_MS;
     let admitted = match is_heavy {
         true => threads::wait(gate.enter(Demand::Beside))??,
         false => context.database.admission().note_light(),

@@ -79,7 +79,7 @@ impl KeptRun {
         let bound = self.query.planned_for(&self.values);
         let options = query::options(context, &bound, tables);
         let mut planned = query::optimize_under(context, bound, tables.clone(), &options)?;
-        let (cost_ms, of_last_ms) = (planned.plan.estimate.cost.total_ms(), last.plan.estimate.cost.total_ms());
+        let (cost_ms, of_last_ms) = (planned.plan.estimate.cost.worst_ms, last.plan.estimate.cost.worst_ms);
         let is_cheap = cost_ms <= of_last_ms * COST_FACTOR_MAX + COST_MS_MORE;
         let made = is_cheap.then(|| PlanTemplate::of(&planned.plan, &self.values, &**tables, &options)).flatten();
         let Some((template, plan)) = made else {

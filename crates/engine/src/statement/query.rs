@@ -266,7 +266,7 @@ pub fn run(
     context.process.last_query_cost.store(plan.estimate.cost.total_ms().to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
     let identity = positions.iter().copied().eq(0..plan.output.len());
-    let is_long = plan.estimate.cost.total_ms() >= PROFILED_MS_MIN;
+    let is_long = plan.estimate.cost.worst_ms >= PROFILED_MS_MIN;
     let profile = profile.or_else(|| is_long.then(|| Profile::new(context.process.counters.clone())));
     context.process.set_running(RunningPlan {
         plan: plan.clone(),

@@ -47,7 +47,12 @@ fn object<'a>(
             object.add("budget_page_cost", budget.page_ms);
         }
         object.add("partitions", node.partitions);
-        object.add("estimated_total_cost", node.estimate.cost.total_ms());
+        let cost = node.estimate.cost;
+        object.add("estimated_first_row_cost", cost.of_first(1.0 / node.estimate.rows.max(1.0)).total_ms());
+        object.add("estimated_total_cost", cost.total_ms());
+        object.add("estimated_cpu_cost", cost.cpu_ms);
+        object.add("estimated_io_cost", cost.io_ms);
+        object.add("estimated_worst_cost", cost.worst_ms);
         object.add("estimated_rows", node.estimate.rows);
         if let Some(actual) = actual {
             add_actual(&actual(node.id), &mut object);

@@ -35,8 +35,8 @@ use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A scan that reads in the wanted order, checks conditions and stops early is taken only if it wins by this factor:
-/// the rows that qualify may all lie at the far end.
+/// At worst a scan that reads in the wanted order, checks conditions and stops early reads so many times as many rows as
+/// expected: the rows that qualify may all lie at the far end.
 const EARLY_STOP_CAUTION: f64 = 8.0;
 /// The same where another plan takes over after as much as that one costs (`plan/early_stop.rs`): no more than that is
 /// at stake.
@@ -160,10 +160,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let noted = traced::PathNotes::begin(&paths, options);
     let best = paths
         .into_iter()
-        .map(|p| {
-            let cost = full_cost(&p, rows, total, &request, options);
-            (cost, p)
-        })
+        .map(|p| (full_cost(&p, rows, total, &request, options), p))
         .min_by(|(a, x), (b, y)| {
             // FORCE INDEX: the table itself is scanned only if no index can be used.
             let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
@@ -271,7 +268,8 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
         // Rows come evenly, or they do not: then all are read.
         (Some(_), Some(limit)) => {
             let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { EARLY_STOP_CAUTION };
-            path.cost.of_first(limit as f64 / rows.max(1.0) * caution)
+            let share = limit as f64 / rows.max(1.0);
+            path.cost.of_first(share).at_worst(path.cost.of_first(share * caution))
         }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost * costing::ONE_STREAM,

@@ -232,7 +232,7 @@ fn a_budget_allows_less_caution() {
     let cost = |options: &Options| {
         let known = KnownRanges::default();
         let request = Request { order: &by_id, limit: Some(20), ..case.request(&conjuncts, &required, &known) };
-        choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost.total_ms()
+        choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost.compared_ms()
     };
     let (bounded, open) = (cost(&Options::default()), cost(&Options::default().without(Switch::OrderFallback)));
     assert!((open / bounded - EARLY_STOP_CAUTION / BOUNDED_CAUTION).abs() < 1e-6, "{open} and {bounded}");

@@ -261,7 +261,7 @@ fn search_plan(
     planned
         .ok()
         .map(|planned| Arc::unwrap_or_clone(planned.plan))
-        .filter(|plan| plan.estimate.cost.total_ms() <= COST_MS_MAX)
+        .filter(|plan| plan.estimate.cost.worst_ms <= COST_MS_MAX)
 }
 
 /// One table by its key, and whether rows are fetched in the order of keys.
@@ -283,8 +283,7 @@ fn nested_way(
     let storage = |id| muster_exec::TableSource::storage(tables, id).ok();
     let plan = NestedPlan::new(query, general, lock, storage)?;
     // The plan that stops early is cheap, whatever the general one costs.
-    let is_cheap =
-        general.estimate.cost.total_ms() <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
+    let is_cheap = general.estimate.cost.worst_ms <= COST_MS_MAX && (!plan.is_one_range() || !reads_too_many(general));
     (plan.stops_early() || is_cheap).then_some((Way::Nested(plan), false))
 }
 
