@@ -4,7 +4,7 @@
 //! is the ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude
 //! for vectorised execution over columnar pages.
 
-use muster_algebra::{Cost, Expr, Side, SqlType};
+use muster_algebra::{Cost, Expr, ScalarFunction, Side, SqlType};
 
 /// Milliseconds per nanosecond.
 const NS: f64 = 1e-6;
@@ -54,7 +54,7 @@ macro_rules! constants {
 constants! {
     /// Reading one value of a fixed-width column in a scan.
     scan_value_ns = 0.6, "measured: 6 M rows of four columns in 13 ms on two cores";
-    /// Evaluating one simple predicate on one row.
+    /// Comparing two numbers of one row; other predicates and expressions take so many times as long as they weigh.
     predicate_ns = 0.6, "not measured";
     /// Reading a row of a scan at all (page header, visibility), without columns.
     scan_row_ns = 0.4, "not measured";
@@ -110,16 +110,17 @@ impl CostModel {
         small + (large - small) * growth
     }
 
-    /// Reading `rows` rows of `values` columns in key order of the clustered index, and checking `predicates` on each.
-    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: usize) -> Cost {
-        let row_ns = self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates as f64;
+    /// Reading `rows` rows of `values` columns in key order of the clustered index, and checking predicates of this
+    /// [weight](predicates_weight) on each.
+    pub fn clustered_scan(&self, rows: f64, values: usize, predicates: f64) -> Cost {
+        let row_ns = self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates;
         Cost::cpu(rows * row_ns * NS)
     }
 
     /// Cost of reading so many entries of a secondary index.
-    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: usize) -> Cost {
+    pub fn secondary_scan(&self, rows: f64, values: usize, predicates: f64) -> Cost {
         let value_ns = self.secondary_value_factor * self.scan_value_ns;
-        let row_ns = self.scan_row_ns + value_ns * values as f64 + self.predicate_ns * predicates as f64;
+        let row_ns = self.scan_row_ns + value_ns * values as f64 + self.predicate_ns * predicates;
         Cost::cpu(rows * row_ns * NS)
     }
 
@@ -199,14 +200,14 @@ impl CostModel {
         Cost::cpu((pairs_ns + output_rows * self.join_output_ns) * NS)
     }
 
-    /// Checking predicates above a scan.
-    pub fn filter(&self, rows: f64, predicates: usize) -> Cost {
-        Cost::cpu(rows * predicates as f64 * self.predicate_ns * 2.0 * NS)
+    /// Checking predicates of this [weight](predicates_weight) above a scan.
+    pub fn filter(&self, rows: f64, predicates: f64) -> Cost {
+        Cost::cpu(rows * predicates * self.predicate_ns * 2.0 * NS)
     }
 
-    /// Computing columns.
-    pub fn project(&self, rows: f64, exprs: usize) -> Cost {
-        Cost::cpu(rows * exprs as f64 * self.predicate_ns * 2.0 * NS)
+    /// Computing columns of this [weight](predicates_weight).
+    pub fn project(&self, rows: f64, exprs: f64) -> Cost {
+        Cost::cpu(rows * exprs * self.predicate_ns * 2.0 * NS)
     }
 
     /// A hash aggregate of `groups` groups, without its input.
@@ -282,22 +283,48 @@ impl Tree {
     }
 }
 
-/// How dear checking a predicate on one row is, relative to comparing two numbers. Texts are compared under their
-/// collation, patterns are searched for.
+/// How dear checking a predicate, or computing an expression, is on one row, relative to comparing two numbers. Texts
+/// are compared under their collation, patterns are searched for, JSON documents are read. However many values a list has,
+/// one search finds one of them.
 pub fn predicate_weight(predicate: &Expr) -> f64 {
     let own = match predicate {
         Expr::Like { .. } => 12.0,
-        Expr::Literal { ty: SqlType::Text { .. }, .. } => 2.0,
+        Expr::Literal { ty: SqlType::Text { collation, .. }, .. } => {
+            if collation.is_binary() {
+                1.0
+            } else {
+                2.0
+            }
+        }
         Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Logic { .. } => 0.0,
-        Expr::Call { .. } => 5.0,
+        Expr::Call { function, .. } => call_weight(*function),
+        Expr::InList { arg, list, .. } => {
+            return 2.0 + predicate_weight(arg) + list.first().map_or(0.0, predicate_weight);
+        }
         _ => 1.0,
     };
     own + predicate.children().into_iter().map(predicate_weight).sum::<f64>()
 }
 
+fn call_weight(function: ScalarFunction) -> f64 {
+    let reads_document = match function {
+        ScalarFunction::ParseJson => true,
+        ScalarFunction::Library(function) => function.name.starts_with("JSON_") || function.name.starts_with("REGEXP"),
+        _ => false,
+    };
+    if reads_document { 30.0 } else { 5.0 }
+}
+
+/// The weight of several predicates or expressions, each of which takes as long as one comparison at least.
+pub fn predicates_weight<'a>(predicates: impl IntoIterator<Item = &'a Expr>) -> f64 {
+    predicates.into_iter().map(|predicate| predicate_weight(predicate).max(1.0)).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_algebra::{Collation, CompareOp, Value};
+    use muster_types::TextKind;
 
     #[test]
     fn building_is_two_to_three_times_probing() {
@@ -313,7 +340,7 @@ mod tests {
         let table = 6e6;
         let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0 };
         let fetch = |rows: f64| CostModel::default().fetches(&tree, rows).total_ms();
-        let scan_ms = CostModel::default().clustered_scan(table, 4, 2).total_ms();
+        let scan_ms = CostModel::default().clustered_scan(table, 4, 2.0).total_ms();
         assert!(fetch(table * 0.05) > scan_ms && fetch(table * 0.0005) < scan_ms);
     }
 
@@ -329,6 +356,37 @@ mod tests {
         assert_eq!(model.lookups(&Tree { resident_share: 1.0, ..tree }, 1e3, 1e3).io_ms, 0.0);
         let half = 4e4 * std::f64::consts::LN_2;
         assert!(reads(half) < 0.8 * reads(1e3) / 1e3 * 2e4, "{} {}", reads(half), reads(1e3));
+    }
+
+    #[test]
+    fn patterns_texts_and_documents_are_dearer_than_numbers() {
+        let column = || Box::new(Expr::Column(muster_algebra::ColId(0)));
+        let literal = |value, ty| Box::new(Expr::Literal { value, ty });
+        let text = |collation| {
+            literal(Value::Text("x".into()), SqlType::Text { kind: TextKind::VarChar, length: 10, collation })
+        };
+        let equal = |right| Expr::Compare { op: CompareOp::Eq, left: column(), right };
+        let number = || literal(Value::Int(1), SqlType::BIGINT);
+        let like = |pattern| Expr::Like { arg: column(), pattern, escape: Some('\\'), negated: false };
+        let call = |name: &str| {
+            let is_called = |f: &ScalarFunction| matches!(f, ScalarFunction::Library(f) if f.name == name);
+            let function = ScalarFunction::all().into_iter().find(is_called).expect("a function");
+            Expr::Call { function, args: vec![*column()], ty: SqlType::BIGINT }
+        };
+        let ascending = [
+            equal(number()),
+            equal(text(Collation::Utf8mb4Bin)),
+            equal(text(Collation::Utf8mb4GeneralCi)),
+            call("SOUNDEX"),
+            like(text(Collation::Utf8mb4GeneralCi)),
+            call("JSON_DEPTH"),
+        ];
+        let weights = ascending.each_ref().map(predicate_weight);
+        assert!(weights.is_sorted_by(|a, b| a < b), "{weights:?}");
+        assert_eq!(weights[0], 1.0);
+        let list = |n: usize| Expr::InList { arg: column(), list: vec![*number(); n], negated: false };
+        assert_eq!(predicate_weight(&list(2)), predicate_weight(&list(1000)));
+        assert_eq!(predicates_weight(&[*column(), *number()]), 2.0);
     }
 
     #[test]

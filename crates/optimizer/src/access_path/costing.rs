@@ -1,6 +1,7 @@
 //! What a way to read a table costs.
 
 use super::{Path, Request, not_implied, split_conditions};
+use crate::cost::predicates_weight;
 use crate::estimate::{Estimator, table_rows};
 use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
@@ -82,7 +83,7 @@ impl PathBuilder<'_> {
     ) -> Cost {
         let table = self.request.table;
         let conjuncts = self.request.conjuncts;
-        let checked = ranges.map_or(conjuncts.len(), |r| r.implied.iter().filter(|implied| !**implied).count());
+        let checked = predicates_weight(to_be_checked(conjuncts, ranges));
         let tree = tree_of(self.statistics, table, index);
         let mut cost = self.options.cost.sequential_reads(&tree, rows_read);
         cost += if index == 0 {
@@ -112,9 +113,10 @@ impl PathBuilder<'_> {
         let conjuncts = self.request.conjuncts;
         let checked = to_be_checked(conjuncts, path.ranges.as_deref());
         let entries = path.rows_read.max(1.0);
+        let weight = predicates_weight(checked.iter().copied());
         let read = match path.index {
-            0 => cost.clustered_scan(entries, self.columns.len(), checked.len()),
-            _ => cost.secondary_scan(entries, self.columns.len(), checked.len()),
+            0 => cost.clustered_scan(entries, self.columns.len(), weight),
+            _ => cost.secondary_scan(entries, self.columns.len(), weight),
         };
         let mut prices = ScanBudget {
             cost_ms: 0.0,

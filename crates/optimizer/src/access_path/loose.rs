@@ -6,6 +6,7 @@
 
 use super::costing::range_rows;
 use super::{Reading, Request, hints, kept, not_implied};
+use crate::cost::predicates_weight;
 use crate::estimate::{Estimator, table_rows};
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::options::Options;
@@ -158,7 +159,7 @@ impl Loose<'_> {
         let groups = (values * rows / total).clamp(1.0, rows.max(1.0));
         let tree = tree_of(statistics, table, index);
         let cost = self.options.cost.skips(&tree, groups)
-            + self.options.cost.secondary_scan(groups, columns, conditions.len())
+            + self.options.cost.secondary_scan(groups, columns, predicates_weight(conditions))
             + self.options.cost.ranges(ranges);
         Some((groups * self.estimator.selectivity(conditions), cost))
     }

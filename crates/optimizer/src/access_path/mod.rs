@@ -207,9 +207,10 @@ pub fn entries(
     let read: Vec<(ColId, usize)> =
         columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
     let tree = tree_of(statistics, table, index);
+    let weight = cost::predicates_weight(&conditions);
     let scan = match index {
-        0 => options.cost.clustered_scan(rows_read, read.len(), conditions.len()),
-        _ => options.cost.secondary_scan(rows_read, read.len(), conditions.len()),
+        0 => options.cost.clustered_scan(rows_read, read.len(), weight),
+        _ => options.cost.secondary_scan(rows_read, read.len(), weight),
     };
     let cost = options.cost.sequential_reads(&tree, rows_read) + scan + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };

@@ -4,7 +4,7 @@ use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
-use crate::cost::Tree;
+use crate::cost::{Tree, predicates_weight};
 use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_constant, is_constant, planned_value};
@@ -57,6 +57,8 @@ pub struct Lookup {
 struct LookedUp<'a> {
     base: Base<'a>,
     clustered: Tree,
+    /// Weight of the conditions on the table alone.
+    weight: f64,
     indexes: Vec<LookupIndex>,
     /// True if keys are collected and looked up together.
     batched: bool,
@@ -165,7 +167,8 @@ impl<'a> Lookups<'a> {
         let clustered = tree_of(self.statistics, base.table, 0);
         let batched = options.batches_keys();
         let key_ordered = batched && options.is_on(Switch::MrrSortKeys);
-        Some(LookedUp { base, clustered, indexes, batched, key_ordered })
+        let weight = predicates_weight(base.predicates);
+        Some(LookedUp { base, clustered, weight, indexes, batched, key_ordered })
     }
 
     fn lookup_index(&self, base: Base<'_>, index: usize, needed: &ColSet, options: &Options) -> Option<LookupIndex> {
@@ -245,7 +248,7 @@ impl<'a> Lookups<'a> {
         if !keys.iter().any(of_left) {
             return None;
         }
-        let LookedUp { base, clustered, batched, key_ordered, .. } = looked_up;
+        let LookedUp { base, clustered, weight, batched, key_ordered, .. } = looked_up;
         let LookupIndex { index, tree, covering, .. } = through;
         let distinct: f64 = keys.iter().map(|k| self.estimator.distinct(k).unwrap_or(left_rows).max(1.0)).product();
         let lookups = left_rows.min(distinct);
@@ -254,7 +257,7 @@ impl<'a> Lookups<'a> {
             true => self.options.cost.lookups(tree, lookups, entries),
             false => self.options.cost.single_lookups(tree, left_rows, entries),
         };
-        cost += self.options.cost.filter(entries, base.predicates.len());
+        cost += self.options.cost.filter(entries, *weight);
         if !covering {
             let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
             let joined = entry_condition(base.table, *index, base.columns, further, &self.unit_options[unit]);

@@ -9,8 +9,7 @@
 
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
-use crate::cost::CostModel;
-use crate::cost::hash_join_cost;
+use crate::cost::{CostModel, hash_join_cost, predicates_weight};
 use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
 use crate::options::Options;
@@ -197,8 +196,10 @@ impl Planner<'_> {
         let (model, tree) = (&self.options.cost, tree_of(self.statistics, table, 0));
         let lookups =
             if batched { model.lookups(&tree, found, found) } else { model.single_lookups(&tree, found, found) };
-        let cost =
-            keys.plan.estimate.cost + lookups + model.join_buffer(found, rows) + model.filter(found, conjuncts.len());
+        let cost = keys.plan.estimate.cost
+            + lookups
+            + model.join_buffer(found, rows)
+            + model.filter(found, predicates_weight(conjuncts));
         let op = PlanOp::LookupJoin {
             kind: JoinKind::Inner,
             left: Box::new(keys.plan),

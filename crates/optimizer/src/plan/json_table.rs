@@ -28,7 +28,7 @@ impl Planner<'_> {
         let output = input.output.iter().chain(&table.outputs).copied().collect();
         let rows = input.estimate.rows * ROWS_OF_DOCUMENT;
         let steps = STEPS_OF_COLUMN * table.outputs.len().max(1);
-        let cost = input.estimate.cost + self.options.cost.project(rows, steps);
+        let cost = input.estimate.cost + self.options.cost.project(rows, steps as f64);
         let order = input.order.clone();
         let op = PlanOp::JsonTable { input: Box::new(input), table: Box::new(table), keeps };
         Ok(Plan::new(op, output, Estimate { rows, cost }, order))

@@ -21,6 +21,7 @@ mod sharing;
 mod window;
 
 use crate::access_path::{self, Chosen, Request};
+use crate::cost::predicates_weight;
 use crate::estimate::Estimator;
 use crate::join_order;
 use crate::options::Options;
@@ -277,7 +278,7 @@ impl<'a> Planner<'a> {
         let estimate = Estimate {
             rows: input.estimate.rows * share,
             cost: input.estimate.cost
-                + self.options.cost.filter(input.estimate.rows, predicates.len())
+                + self.options.cost.filter(input.estimate.rows, predicates_weight(&predicates))
                 + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<Cost>(),
         };
         let output = self.narrow(input.output.clone(), required);
@@ -302,9 +303,9 @@ impl<'a> Planner<'a> {
             return Ok(input);
         }
         let rows = input.estimate.rows;
-        let computed = exprs.iter().filter(|(_, e)| !matches!(e, Expr::Column(_))).count();
+        let computed = exprs.iter().map(|(_, e)| e).filter(|e| !matches!(e, Expr::Column(_)));
         let cost = input.estimate.cost
-            + self.options.cost.project(rows, computed)
+            + self.options.cost.project(rows, predicates_weight(computed))
             + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<Cost>();
         let passed: ColSet =
             exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();
