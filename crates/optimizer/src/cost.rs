@@ -101,6 +101,8 @@ constants! {
     stream_row_ns = 4.0, "not measured";
     /// Comparing two rows while sorting.
     compare_ns = 12.0, "not measured";
+    /// Moving one value of a row to its place in a hash table, a group or a join buffer, or among sorted rows.
+    move_value_ns = 0.6, "not measured: as reading it in a scan";
 }
 
 impl CostModel {
@@ -157,8 +159,9 @@ impl CostModel {
     }
 
     /// Keeping outer rows in a join buffer, and delivering joined ones.
-    pub fn join_buffer(&self, outer_rows: f64, output_rows: f64) -> Cost {
-        Cost::cpu((outer_rows * self.join_buffer_row_ns + output_rows * self.join_output_ns) * NS)
+    pub fn join_buffer(&self, outer: JoinInput, output_rows: f64) -> Cost {
+        let kept_ns = outer.rows * self.join_buffer_row_ns + outer.values() * self.move_value_ns;
+        Cost::cpu((kept_ns + output_rows * self.join_output_ns) * NS)
     }
 
     /// Keeping rows of so many columns for several readers, and reading them.
@@ -172,9 +175,9 @@ impl CostModel {
     }
 
     /// The side of a hash join that is better built, and what the join costs then, without its inputs.
-    pub fn hash_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> (Side, Cost) {
-        let build_left = self.build_and_probe(left_rows, right_rows, output_rows);
-        let build_right = self.build_and_probe(right_rows, left_rows, output_rows);
+    pub fn hash_join(&self, left: JoinInput, right: JoinInput, output_rows: f64) -> (Side, Cost) {
+        let build_left = self.build_and_probe(left, right, output_rows);
+        let build_right = self.build_and_probe(right, left, output_rows);
         if build_left.compared_ms() < build_right.compared_ms() {
             (Side::Left, build_left)
         } else {
@@ -183,9 +186,10 @@ impl CostModel {
     }
 
     /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it.
-    fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> Cost {
-        let build_ns = build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows);
-        let probe_ns = probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows);
+    fn build_and_probe(&self, build: JoinInput, probe: JoinInput, output_rows: f64) -> Cost {
+        let insert_ns = self.by_size(self.build_cached_ns, self.build_ns, build.rows);
+        let build_ns = build.rows * insert_ns + build.values() * self.move_value_ns;
+        let probe_ns = probe.rows * self.by_size(self.probe_cached_ns, self.probe_ns, build.rows);
         Cost::cpu(build_ns * NS).before_first_row() + Cost::cpu((probe_ns + output_rows * self.join_output_ns) * NS)
     }
 
@@ -210,10 +214,11 @@ impl CostModel {
         Cost::cpu(rows * exprs * self.predicate_ns * 2.0 * NS)
     }
 
-    /// A hash aggregate of `groups` groups, without its input.
-    pub fn hash_aggregate(&self, rows: f64, groups: f64, aggregates: usize) -> Cost {
+    /// A hash aggregate of `groups` groups by so many columns, without its input.
+    pub fn hash_aggregate(&self, rows: f64, groups: f64, columns: usize, aggregates: usize) -> Cost {
         let group_ns = self.by_size(self.build_cached_ns, self.build_ns, groups) * 0.5;
-        Cost::cpu(rows * (group_ns + self.aggregate_ns * aggregates as f64) * NS)
+        let kept_ns = groups * (columns + aggregates) as f64 * self.move_value_ns;
+        Cost::cpu((rows * (group_ns + self.aggregate_ns * aggregates as f64) + kept_ns) * NS)
     }
 
     /// Aggregating rows that come ordered by their group.
@@ -231,11 +236,11 @@ impl CostModel {
         Cost::cpu(rows * self.stream_row_ns * NS)
     }
 
-    /// Sorting; `fetch`: only that many first rows are kept.
-    pub fn sort(&self, rows: f64, fetch: Option<u64>) -> Cost {
-        let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);
-        let compared = kept.log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 };
-        Cost::cpu(rows * compared * self.compare_ns * NS)
+    /// Sorting rows of so many columns; `fetch`: only that many first rows are kept.
+    pub fn sort(&self, rows: f64, fetch: Option<u64>, columns: usize) -> Cost {
+        let kept = fetch.map_or(rows, |n| rows.min(n as f64));
+        let compared = kept.max(2.0).log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 };
+        Cost::cpu((rows * compared * self.compare_ns + kept * columns as f64 * self.move_value_ns) * NS)
     }
 
     /// Reading those of `pages` that are not in memory. The first one is waited for alone, whatever comes behind it; so
@@ -280,6 +285,20 @@ impl Tree {
     /// Leaves that hold `entries` neighbouring entries.
     fn neighbours(&self, entries: f64) -> f64 {
         self.leaf_pages * (entries / self.entries.max(1.0)).min(1.0)
+    }
+}
+
+/// An input of a join whose rows may be kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JoinInput {
+    pub rows: f64,
+    /// Number of columns that it delivers.
+    pub columns: usize,
+}
+
+impl JoinInput {
+    fn values(self) -> f64 {
+        self.rows * self.columns as f64
     }
 }
 
@@ -356,6 +375,22 @@ mod tests {
         assert_eq!(model.lookups(&Tree { resident_share: 1.0, ..tree }, 1e3, 1e3).io_ms, 0.0);
         let half = 4e4 * std::f64::consts::LN_2;
         assert!(reads(half) < 0.8 * reads(1e3) / 1e3 * 2e4, "{} {}", reads(half), reads(1e3));
+    }
+
+    #[test]
+    fn wide_rows_take_longer_to_keep() {
+        let model = CostModel::default();
+        assert!(model.sort(1e6, None, 50).total_ms() > 1.1 * model.sort(1e6, None, 1).total_ms());
+        assert!(
+            model.hash_aggregate(1e6, 1e6, 50, 1).total_ms() > 1.1 * model.hash_aggregate(1e6, 1e6, 1, 1).total_ms()
+        );
+        // Rows that a LIMIT drops are not moved.
+        let (wide, narrow) = (model.sort(1e6, Some(10), 50), model.sort(1e6, Some(10), 1));
+        assert!(wide.total_ms() < 1.001 * narrow.total_ms());
+        // Of two inputs alike in rows the narrow one is built.
+        let (narrow, wide) = (JoinInput { rows: 5e4, columns: 1 }, JoinInput { rows: 5e4, columns: 20 });
+        assert_eq!(model.hash_join(narrow, wide, 1.0).0, Side::Left);
+        assert_eq!(model.hash_join(wide, narrow, 1.0).0, Side::Right);
     }
 
     #[test]

@@ -261,6 +261,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
         // Without an order, a limit stops any scan alike.
         return path.cost;
     }
+    let width = request.required.len();
     match (path.ordered, request.limit) {
         // Each row that is read is wanted.
         (Some(_), Some(limit)) if path.implies(request.conjuncts) => {
@@ -274,7 +275,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
         }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost * costing::ONE_STREAM,
-        (None, limit) => (path.cost + options.cost.sort(rows.min(total), limit)).before_first_row(),
+        (None, limit) => (path.cost + options.cost.sort(rows.min(total), limit, width)).before_first_row(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
-use crate::cost::{Tree, predicates_weight};
+use crate::cost::{JoinInput, Tree, predicates_weight};
 use crate::estimate::Estimator;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_constant, is_constant, planned_value};
@@ -203,10 +203,10 @@ impl<'a> Lookups<'a> {
         Some(LookupIndex { index, tree, parts, entries_per_key, covering, fetches_in_order, entry_share })
     }
 
-    /// The cheapest way to look up a unit's rows for so many rows of these other units.
-    pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
+    /// The cheapest way to look up a unit's rows for rows of these other units.
+    pub fn best(&self, left: Units, outer: JoinInput, unit: usize, output_rows: f64) -> Option<Lookup> {
         let looked_up = self.units[unit].as_ref()?;
-        let through = |index| self.through(looked_up, index, left, left_rows, unit, output_rows);
+        let through = |index| self.through(looked_up, index, left, outer, unit, output_rows);
         looked_up
             .indexes
             .iter()
@@ -233,10 +233,11 @@ impl<'a> Lookups<'a> {
         looked_up: &LookedUp<'_>,
         through: &LookupIndex,
         left: Units,
-        left_rows: f64,
+        outer: JoinInput,
         unit: usize,
         output_rows: f64,
     ) -> Option<Lookup> {
+        let left_rows = outer.rows;
         let (mut keys, mut parts) = (Vec::new(), Vec::new());
         for part in &through.parts {
             let joined = self.joined_to(unit, part.id, left, part.ty);
@@ -267,7 +268,7 @@ impl<'a> Lookups<'a> {
                 false => self.options.cost.single_lookups(clustered, fetched, fetched),
             };
         }
-        cost += self.options.cost.join_buffer(left_rows, output_rows);
+        cost += self.options.cost.join_buffer(outer, output_rows);
         let (batched, key_ordered) = (*batched, *key_ordered);
         Some(Lookup { index: *index, keys, parts, batched, key_ordered, cost })
     }

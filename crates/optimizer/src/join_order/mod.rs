@@ -93,7 +93,7 @@ fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: O
     // What the model reads; the planner, which may add to both while the tree is built, has copies of its own then.
     let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
     let lookups = Lookups::new(&graph, &plans, &columns, planner.statistics, &estimator, planner.options);
-    let model = Model::new(&graph, &plans, &reduced, &orders, lookups);
+    let model = Model::new(&graph, &plans, &reduced, &orders, lookups, &wanted);
     let exhaustive_max = planner.options.exhaustive_relations_max;
     let interrupt = &planner.options.interrupt;
     let tree = match by {

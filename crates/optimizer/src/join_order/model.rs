@@ -7,6 +7,7 @@ use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
 use super::partners;
 use super::reduction::Reduced;
+use crate::cost::JoinInput;
 use crate::estimate::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
@@ -58,6 +59,8 @@ pub struct Model<'a> {
     rows: RefCell<HashMap<Units, f64>>,
     orders: &'a Orders,
     lookups: Lookups<'a>,
+    /// For each unit, the number of its columns that are wanted above all joins.
+    columns: Vec<usize>,
     /// For each unit, the joins that switches and hints allow.
     allowed: Vec<Allowed>,
     /// True if joins of several units with several others may be made by hash.
@@ -89,12 +92,14 @@ impl Allowed {
 }
 
 impl<'a> Model<'a> {
+    /// `wanted`: the columns wanted above all joins.
     pub fn new(
         graph: &'a Graph,
         plans: &[Plan],
         reduced: &[Reduced],
         orders: &'a Orders,
         lookups: Lookups<'a>,
+        wanted: &ColSet,
     ) -> Model<'a> {
         let estimator = lookups.estimator;
         let unit = |(i, plan): (usize, &Plan)| {
@@ -154,6 +159,7 @@ impl<'a> Model<'a> {
             rows,
             orders,
             lookups,
+            columns: graph.units.iter().map(|unit| unit.columns.intersection(wanted).count()).collect(),
             allowed,
             hash_joins,
         }
@@ -161,7 +167,7 @@ impl<'a> Model<'a> {
 
     /// The cheapest way to look a unit's rows up for those of other units.
     pub fn lookup(&self, left: Units, unit: usize) -> Option<Lookup> {
-        self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
+        self.lookups.best(left, self.input(left, self.rows(left)), unit, self.rows(left | 1 << unit))
     }
 
     /// How two inputs are best joined that are both read completely, and what that costs without them. `dependent`: the
@@ -173,13 +179,20 @@ impl<'a> Model<'a> {
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
         if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
-            let (build, cost) = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
+            let (left, right) = (self.input(left, left_rows), self.input(right, right_rows));
+            let (build, cost) = self.lookups.options.cost.hash_join(left, right, output);
             return (Method::Hash { build }, cost);
         }
         // The larger input outside, unless the order is given.
         let swap = dependent.is_none() && self.graph.order.is_empty() && left_rows < right_rows;
         let (outer, inner) = if swap { (right_rows, left_rows) } else { (left_rows, right_rows) };
         (Method::NestedLoop { swap }, self.lookups.options.cost.nested_loop_join(outer, inner, output))
+    }
+
+    /// Joined units as an input of another join: with what is wanted above, and a key.
+    fn input(&self, units: Units, rows: f64) -> JoinInput {
+        let columns = (0..self.columns.len()).filter(|unit| units & 1 << unit != 0).map(|unit| self.columns[unit]);
+        JoinInput { rows, columns: columns.sum::<usize>() + 1 }
     }
 
     /// Returns true if switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.

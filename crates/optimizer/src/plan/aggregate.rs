@@ -37,7 +37,7 @@ impl Planner<'_> {
         std::rc::Rc::make_mut(&mut self.estimator).learn_groups(&aggregates, plain.estimate.rows, rows);
         let own_cost = |input: &Plan, streams: bool| match streams {
             true => self.options.cost.stream_aggregate(input.estimate.rows, aggregates.len()),
-            false => self.options.cost.hash_aggregate(input.estimate.rows, rows, aggregates.len()),
+            false => self.options.cost.hash_aggregate(input.estimate.rows, rows, group.len(), aggregates.len()),
         };
         let mut ways = vec![(plain, false)];
         if let Some(fewer) = self.plan_index_ends(input, group, &aggregates, &below)? {

@@ -9,7 +9,7 @@
 
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
-use crate::cost::{CostModel, hash_join_cost, predicates_weight};
+use crate::cost::{CostModel, JoinInput, hash_join_cost, predicates_weight};
 use crate::estimate::table_rows;
 use crate::index_shape::tree_of;
 use crate::options::Options;
@@ -97,7 +97,7 @@ impl Planner<'_> {
         let (plans, lists): (Vec<Plan>, Vec<Vec<ColId>>) = inputs.into_iter().map(|k| (k.plan, k.ids)).unzip();
         let all = append(plans, lists, outputs.clone());
         let rows = all.estimate.rows.min(table_rows(self.statistics, merged.table));
-        let own = self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
+        let own = self.options.cost.hash_aggregate(all.estimate.rows, rows, outputs.len(), 0);
         let cost = (all.estimate.cost + own).before_first_row();
         let op = PlanOp::HashAggregate { input: Box::new(all), group: outputs.clone(), aggregates: Vec::new() };
         let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost }, Vec::new());
@@ -125,7 +125,8 @@ impl Planner<'_> {
             let (left, right) = (all.plan.estimate, next.plan.estimate);
             // Conditions on different columns are taken to be independent.
             let rows = left.rows * (right.rows / total).min(1.0);
-            let (build, own) = self.options.cost.hash_join(left.rows, right.rows, rows);
+            let input = |rows: f64, keys: &Keys| JoinInput { rows, columns: keys.ids.len() };
+            let (build, own) = self.options.cost.hash_join(input(left.rows, &all), input(right.rows, &next), rows);
             let fetches_ms = |rows| self.options.cost.fetches(&clustered, rows).compared_ms();
             let saved = fetches_ms(left.rows) - fetches_ms(rows);
             let column = leading(&next);
@@ -198,7 +199,7 @@ impl Planner<'_> {
             if batched { model.lookups(&tree, found, found) } else { model.single_lookups(&tree, found, found) };
         let cost = keys.plan.estimate.cost
             + lookups
-            + model.join_buffer(found, rows)
+            + model.join_buffer(JoinInput { rows: found, columns: keys.ids.len() }, rows)
             + model.filter(found, predicates_weight(conjuncts));
         let op = PlanOp::LookupJoin {
             kind: JoinKind::Inner,
@@ -278,7 +279,7 @@ pub(super) fn is_better(
     }
     let with_sort = |p: &Plan| {
         let sorts = !order.is_empty() && p.order.is_empty();
-        let sort = if sorts { cost.sort(p.estimate.rows, limit) } else { Cost::ZERO };
+        let sort = if sorts { cost.sort(p.estimate.rows, limit, p.output.len()) } else { Cost::ZERO };
         (p.estimate.cost + sort).compared_ms()
     };
     with_sort(merge) < with_sort(scan)

@@ -129,7 +129,7 @@ impl Planner<'_> {
 /// The rows of a plan in an order; `fetch`: the first ones only.
 pub fn sorted(plan: Plan, keys: Vec<SortKey>, fetch: Option<u64>, cost: &CostModel) -> Plan {
     let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
-    let cost = (plan.estimate.cost + cost.sort(plan.estimate.rows, fetch)).before_first_row();
+    let cost = (plan.estimate.cost + cost.sort(plan.estimate.rows, fetch, plan.output.len())).before_first_row();
     let output = plan.output.clone();
     let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
     Plan::new(op, output, Estimate { rows, cost }, keys)
