@@ -128,11 +128,17 @@ fn optimize_without(
     optimize_under(context, bound, tables, &options)
 }
 
+/// The share of the memory limit that operators which can go to files may take together.
+const SPILLING_SHARE: f64 = 0.6;
+
 /// What the optimizer may do for a bound query.
 pub fn options(context: &StatementContext, bound: &Bound, tables: &StatementTables) -> Options {
     let mut options = variables::optimizer_options(&context.session.variables);
-    options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
-    options.serial_ms_max = context.database.options().serial_ms_max;
+    let database = context.database.options();
+    options.threads = if depends_on_order(&bound.rel) { 1 } else { database.threads };
+    options.serial_ms_max = database.serial_ms_max;
+    options.cost = options.cost.for_pages_of(database.page_size);
+    options.cost.memory_bytes = database.memory_limit_bytes as f64 * SPILLING_SHARE;
     options.hints = bound.hints.clone();
     options.interrupt = context.interrupt();
     options.trace = context.trace.get().cloned().unwrap_or_default();
