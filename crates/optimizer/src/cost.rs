@@ -109,6 +109,9 @@ constants! {
     spill_value_ns = 12.0, "not measured: sixteen bytes there and back at 2.7 GB/s each";
 }
 
+/// At worst the rows that a LIMIT wants, or that a scan in order looks for, come after so many times as many rows as
+/// expected: they may all lie at the far end.
+pub const CAUTION: f64 = 8.0;
 /// Bytes of a page that the defaults of reads are about.
 const PAGE_BYTES: f64 = 16_384.0;
 /// Bytes of a value of a row in memory, about.

@@ -17,7 +17,7 @@ mod order;
 mod rows;
 mod traced;
 
-use crate::cost;
+use crate::cost::{self, CAUTION};
 use crate::estimate::{Estimator, table_rows};
 use crate::index_shape::tree_of;
 use crate::options::Options;
@@ -35,11 +35,8 @@ use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// At worst a scan that reads in the wanted order, checks conditions and stops early reads so many times as many rows as
-/// expected: the rows that qualify may all lie at the far end.
-const EARLY_STOP_CAUTION: f64 = 8.0;
-/// The same where another plan takes over after as much as that one costs (`plan/early_stop.rs`): no more than that is
-/// at stake.
+/// [`CAUTION`] where another plan takes over after as much as that one costs (`plan/early_stop.rs`): no more than that
+/// is at stake.
 const BOUNDED_CAUTION: f64 = 3.0;
 
 /// One table with the conditions on it alone.
@@ -269,7 +266,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
         }
         // Rows come evenly, or they do not: then all are read.
         (Some(_), Some(limit)) => {
-            let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { EARLY_STOP_CAUTION };
+            let caution = if has_budget(path.index, request, options) { BOUNDED_CAUTION } else { CAUTION };
             let share = limit as f64 / rows.max(1.0);
             path.cost.of_first(share).at_worst(path.cost.of_first(share * caution))
         }
@@ -321,7 +318,7 @@ fn build(
         None => Vec::new(),
     };
     // A buffer of primary keys would be filled before the first row comes.
-    let stops_soon = path.ordered.is_some() && limit.is_some_and(|n| n as f64 * EARLY_STOP_CAUTION < rows);
+    let stops_soon = path.ordered.is_some() && limit.is_some_and(|n| n as f64 * CAUTION < rows);
     let by_cost = options.is_on(Switch::MrrCostBased) && !options.is_forced_for(Switch::Mrr, path.index);
     let fetch = if stops_soon && by_cost { RowFetch::EntryOrder } else { scan.fetch };
     let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);

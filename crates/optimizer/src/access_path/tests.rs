@@ -235,5 +235,5 @@ fn a_budget_allows_less_caution() {
         choose(request, &case.statistics, &case.estimator, options).plan.estimate.cost.compared_ms()
     };
     let (bounded, open) = (cost(&Options::default()), cost(&Options::default().without(Switch::OrderFallback)));
-    assert!((open / bounded - EARLY_STOP_CAUTION / BOUNDED_CAUTION).abs() < 1e-6, "{open} and {bounded}");
+    assert!((open / bounded - CAUTION / BOUNDED_CAUTION).abs() < 1e-6, "{open} and {bounded}");
 }

@@ -1,7 +1,7 @@
 //! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
 
 use super::Planner;
-use crate::cost::CostModel;
+use crate::cost::{CAUTION, CostModel};
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
 use muster_types::Result;
@@ -141,7 +141,10 @@ pub fn limit(plan: Plan, offset: u64, count: Option<u64>) -> Plan {
         return plan;
     }
     let left = (plan.estimate.rows - offset as f64).max(0.0);
-    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost: plan.estimate.cost };
+    let all = plan.estimate.cost;
+    let share = count.map_or(1.0, |n| n.saturating_add(offset) as f64 / plan.estimate.rows.max(1.0));
+    let cost = all.of_first(share).at_worst(all.of_first(share * CAUTION));
+    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost };
     let (output, order) = (plan.output.clone(), plan.order.clone());
     Plan::new(PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order)
 }
@@ -155,5 +158,28 @@ fn stops_at(plan: &Plan) -> Option<u64> {
         PlanOp::Values { rows } => Some(rows.len() as u64),
         PlanOp::HashAggregate { group, .. } if group.is_empty() => Some(1),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_algebra::Cost;
+
+    #[test]
+    fn a_limit_pays_for_what_comes_before_the_first_row_and_for_its_share() {
+        let limited = |cost: Cost, offset, count| {
+            let op = PlanOp::Working { table: 0, name: String::new() };
+            let plan = Plan::new(op, Vec::new(), Estimate { rows: 1000.0, cost }, Vec::new());
+            limit(plan, offset, count).estimate
+        };
+        let joined = Cost::cpu(2.0).before_first_row() + Cost::cpu(8.0);
+        let first = limited(joined, 5, Some(5));
+        assert_eq!((first.rows, first.cost.total_ms()), (5.0, 2.08));
+        assert!((first.cost.compared_ms() - 2.64).abs() < 1e-9);
+        assert_eq!(limited(joined, 0, Some(5000)).cost, joined);
+        assert_eq!(limited(joined, 5, None).cost, joined);
+        let sorted = joined.before_first_row();
+        assert_eq!(limited(sorted, 0, Some(1)).cost, sorted);
     }
 }
