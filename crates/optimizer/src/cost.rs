@@ -314,11 +314,36 @@ pub struct Tree {
     pub leaf_pages: f64,
     /// Share of the pages that are in memory.
     pub resident_share: f64,
+    /// How near to each other the keys are that are looked up together.
+    pub spread: Spread,
+}
+
+/// Keys between those that lie anywhere in a tree and runs of neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spread {
+    /// 0: anywhere; 1: runs of neighbours.
+    pub nearness: f64,
+    /// Number of the runs.
+    pub runs: f64,
 }
 
 impl Tree {
-    /// Leaves that so many scattered keys are in (Cardenas 1975).
+    /// The tree for keys that come from so many ranges of an index with this rank correlation with the order of the
+    /// tree. The square of it is the share of what decides a row's place in one that decides it in the other.
+    pub fn reached_by(self, correlation: Option<f64>, ranges: usize) -> Tree {
+        let nearness = correlation.unwrap_or(0.0).powi(2).clamp(0.0, 1.0);
+        Tree { spread: Spread { nearness, runs: ranges as f64 }, ..self }
+    }
+
+    /// Leaves that so many keys are in.
     fn leaves_of(&self, keys: f64) -> f64 {
+        let scattered = self.scattered(keys);
+        let in_runs = (self.scattered(self.spread.runs) + self.neighbours(keys)).min(scattered);
+        scattered + (in_runs - scattered) * self.spread.nearness
+    }
+
+    /// Leaves that so many keys are in which lie anywhere (Cardenas 1975).
+    fn scattered(&self, keys: f64) -> f64 {
         let pages = self.leaf_pages.max(1.0);
         pages * (1.0 - (-keys / pages).exp())
     }
@@ -398,7 +423,7 @@ mod tests {
     #[test]
     fn fetching_a_few_percent_loses_against_a_scan() {
         let table = 6e6;
-        let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0 };
+        let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0, spread: Spread::default() };
         let fetch = |rows: f64| CostModel::default().fetches(&tree, rows).total_ms();
         let scan_ms = CostModel::default().clustered_scan(table, 4, 2.0).total_ms();
         assert!(fetch(table * 0.05) > scan_ms && fetch(table * 0.0005) < scan_ms);
@@ -406,7 +431,7 @@ mod tests {
 
     #[test]
     fn reads_that_wait_for_each_other_cost_most() {
-        let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.1 };
+        let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.1, spread: Spread::default() };
         let model = CostModel::default();
         let (one_by_one, together) = (model.single_lookups(&tree, 1e4, 1e4), model.lookups(&tree, 1e4, 1e4));
         assert!(one_by_one.total_ms() > 3.0 * together.total_ms());
@@ -416,6 +441,20 @@ mod tests {
         assert_eq!(model.lookups(&Tree { resident_share: 1.0, ..tree }, 1e3, 1e3).io_ms, 0.0);
         let half = 4e4 * std::f64::consts::LN_2;
         assert!(reads(half) < 0.8 * reads(1e3) / 1e3 * 2e4, "{} {}", reads(half), reads(1e3));
+    }
+
+    #[test]
+    fn rows_of_a_correlated_index_are_in_few_leaves() {
+        let model = CostModel::default();
+        let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.0, spread: Spread::default() };
+        let fetches_ms = |correlation| model.fetches(&tree.reached_by(correlation, 1), 6e3).io_ms;
+        assert_eq!(fetches_ms(None), fetches_ms(Some(0.0)));
+        assert_eq!(fetches_ms(Some(-1.0)), fetches_ms(Some(1.0)));
+        assert!(fetches_ms(Some(1.0)) < 0.02 * fetches_ms(None));
+        assert!(fetches_ms(Some(0.5)) > 0.7 * fetches_ms(None) && fetches_ms(Some(0.5)) < 0.8 * fetches_ms(None));
+        // Rows of many ranges are near to each other in each of them only.
+        let of_ranges = |count| model.fetches(&tree.reached_by(Some(1.0), count), 6e3).io_ms;
+        assert!(of_ranges(6000) == fetches_ms(None) && of_ranges(60) < 0.1 * fetches_ms(None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How large an index is, and how many entries a key of it has.
 
-use crate::cost::Tree;
+use crate::cost::{Spread, Tree};
 use crate::estimate::table_rows;
 use crate::options::Options;
 use muster_algebra::{KeyPart, Statistics, Switch, TableDef};
@@ -16,10 +16,11 @@ pub fn tree_of(statistics: &dyn Statistics, table: &TableDef, index: usize) -> T
             entries,
             leaf_pages: known.leaf_pages.max(1.0),
             resident_share: known.resident_share.clamp(0.0, 1.0),
+            spread: Spread::default(),
         },
         None => {
             let per_leaf = if index == 0 { ENTRIES_PER_LEAF.0 } else { ENTRIES_PER_LEAF.1 };
-            Tree { entries, leaf_pages: (entries / per_leaf).max(1.0), resident_share: 1.0 }
+            Tree { entries, leaf_pages: (entries / per_leaf).max(1.0), resident_share: 1.0, spread: Spread::default() }
         }
     }
 }

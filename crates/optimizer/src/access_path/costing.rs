@@ -97,7 +97,9 @@ impl PathBuilder<'_> {
             let steered: ExprSet<'_> = steered.iter().copied().collect();
             on_entries.retain(|c| !steered.contains(c));
             let fetched = rows_read * self.estimator.selectivity(on_entries);
-            let clustered = tree_of(self.statistics, table, 0);
+            let correlation = self.statistics.index(table, index).and_then(|known| known.clustering);
+            let clustered =
+                tree_of(self.statistics, table, 0).reached_by(correlation, ranges.map_or(1, |r| r.ranges.len()));
             cost += match self.options.is_on_for(Switch::Mrr, index) {
                 true => self.options.cost.fetches(&clustered, fetched),
                 false => self.options.cost.single_lookups(&clustered, fetched, fetched),
