@@ -21,6 +21,10 @@ def of_table(sql, column, mine, his):
         return "all rows of a table are deleted at once"
     if column == "Extra" and set(extra(his)) - set(extra(mine)) == {"Not exists"} and "LEFT JOIN" in sql:
         return "an outer join is not left at the first match"
+    if column == "Extra" and "totals" in sql and set(extra(mine)) - set(extra(his)) == {"Using where"}:
+        return "conditions on the groups of a view"
+    if column == "Extra" and "DISTINCT" in sql and " OVER " in sql:
+        return "DISTINCT above windows"
     if column == "Extra" and "kind = '" in sql and set(extra(his)) - set(extra(mine)) == {"Using index condition"}:
         return "an ENUM is compared with a text"
     if column == "key_len" and mine["type"] == his["type"] == "range" and int(mine[column]) < int(his[column]):
@@ -53,6 +57,10 @@ def of_json(sql, place, mine, his):
         return "parts of a key behind a range"
     if member == "not_exists" and "LEFT JOIN" in sql and mine is None:
         return "an outer join is not left at the first match"
+    if member == "attached_condition" and "totals" in sql and mine and his is None:
+        return "conditions on the groups of a view"
+    if "DISTINCT" in sql and " OVER " in sql and member in ("using_filesort", "using_temporary_table"):
+        return "DISTINCT above windows"
     if his == "Deleting all rows":
         return "all rows of a table are deleted at once"
     if place.endswith(" order"):

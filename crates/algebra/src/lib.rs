@@ -69,4 +69,4 @@ pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey, 
 pub use rollup::{ROLLED_UP, Rollup, RollupKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use switch::{Switch, Switches};
-pub use window::{Frame, FrameBound, FrameUnits, ValueBound, Window, WindowCall, WindowFunction};
+pub use window::{Frame, FrameBound, FrameUnits, ValueBound, Window, WindowCall, WindowDefinition, WindowFunction};

@@ -22,6 +22,17 @@ pub struct WindowCall {
     pub function: WindowFunction,
     pub frame: Frame,
     pub ty: SqlType,
+    pub over: WindowDefinition,
+}
+
+/// The window of a call as the statement defines it. Windows that divide and order the rows alike are one
+/// [`Window`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WindowDefinition {
+    /// Its name in the WINDOW clause; `None` if it is defined where it is used.
+    pub name: Option<String>,
+    /// Its number in the query block, counted from 1: those without a name come before the WINDOW clause.
+    pub position: u32,
 }
 
 /// A window function with its arguments.

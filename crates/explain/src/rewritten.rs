@@ -191,7 +191,7 @@ impl Writer<'_> {
 
     fn window(&self, input: &Rel, window: &Window) -> Select {
         let mut select = self.select(input);
-        let texts = crate::window::calls(window, &|e| self.expr(e), &|key| self.sort_key(key));
+        let texts = crate::window::calls(window, &|e| self.expr(e), &|key| self.sort_key(key), false);
         for (id, text) in texts {
             self.define(id, text);
             select.items.push(id);

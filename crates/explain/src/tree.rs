@@ -270,7 +270,7 @@ impl<'a> Tree<'a> {
         let expr = |e: &Expr| self.with_printer(|p| p.list(std::slice::from_ref(e)));
         let sort_key = |key: &SortKey| self.sort_keys(std::slice::from_ref(key));
         let calls: Vec<String> =
-            crate::window::calls(window, &expr, &sort_key).into_iter().map(|(_, text)| text).collect();
+            crate::window::calls(window, &expr, &sort_key, true).into_iter().map(|(_, text)| text).collect();
         let limit = window.limit.map(|(_, most)| format!(", limit to place {most} of each partition"));
         format!("{}: {}{}", crate::window::operator(window), calls.join(", "), limit.unwrap_or_default())
     }

@@ -1,14 +1,17 @@
 //! Window functions as MySQL prints them: `sum(t.a) OVER (PARTITION BY t.b ORDER BY t.c ROWS 1 PRECEDING)`.
 
+use crate::names::quote;
 use muster_algebra::{
     AggregateFunction, ColId, Expr, Frame, FrameBound, FrameUnits, SortKey, SqlType, Window, WindowCall, WindowFunction,
 };
 
-/// The texts of a window's calls. `expr` and `sort_key` print what they consist of.
+/// The texts of a window's calls. `expr` and `sort_key` print what they consist of; `by_name`: a window of the WINDOW
+/// clause is told by its name.
 pub(crate) fn calls(
     window: &Window,
     expr: &dyn Fn(&Expr) -> String,
     sort_key: &dyn Fn(&SortKey) -> String,
+    by_name: bool,
 ) -> Vec<(ColId, String)> {
     let mut division = Vec::new();
     if !window.partition.is_empty() {
@@ -20,6 +23,9 @@ pub(crate) fn calls(
         division.push(format!("ORDER BY {}", keys.join(",")));
     }
     let text = |call: &WindowCall| {
+        if let (Some(name), true) = (&call.over.name, by_name) {
+            return format!("{} OVER {}", function(&call.function, expr), plain_or_quoted(name));
+        }
         let mut parts = division.clone();
         if call.function.uses_frame() {
             parts.extend(frame(&call.frame, !window.order.is_empty(), expr));
@@ -27,6 +33,12 @@ pub(crate) fn calls(
         format!("{} OVER ({} )", function(&call.function, expr), parts.join(" "))
     };
     window.calls.iter().map(|(id, call)| (*id, text(call))).collect()
+}
+
+/// A name as MySQL prints one where it quotes only those that need it.
+fn plain_or_quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    if name.chars().all(is_plain) { name.to_string() } else { quote(name) }
 }
 
 /// The operator as MySQL calls it: a window is buffered if a function looks at rows behind the current one or at the

@@ -105,7 +105,8 @@ impl Printer<'_> {
             let grouping = present.iter().position(|(name, _)| *name == "grouping_operation");
             let (grouping, others) = present.split_at(grouping.map_or(0, |at| at + 1));
             self.wrap(block, grouping, &mut inner);
-            let mut windowing = super::windows::document(&block.windows, self.columns);
+            let sorts_after = block.ordering.is_some() || block.distinct.is_some();
+            let mut windowing = super::windows::document(&block.windows, sorts_after, self.columns);
             if let Document::Object(members) = std::mem::replace(&mut inner, Document::object()) {
                 members.into_iter().for_each(|(name, value)| windowing.add(&name, value));
             }
@@ -320,7 +321,7 @@ fn attached(line: &TableLine<'_>, named: &Named<'_>) -> Option<String> {
 }
 
 /// A cost as MySQL shows one.
-fn figure(ms: f64) -> String {
+pub(super) fn figure(ms: f64) -> String {
     format!("{ms:.2}")
 }
 

@@ -164,12 +164,13 @@ impl<'a> BlockWalk<'_, '_, 'a> {
             }
             PlanOp::Window { input, window } => {
                 // The sort of a window is not the block's ORDER BY.
-                let (below, sorts) = match &input.op {
+                let (below, filesort) = match &input.op {
                     PlanOp::Sort { input, .. } => (input, true),
                     _ => (input, false),
                 };
                 self.part(below, in_join);
-                self.block.windows.push(WindowLine { window, filesort: sorts });
+                let sort_ms = (input.estimate.cost.total_ms() - below.estimate.cost.total_ms()).max(0.0);
+                self.block.windows.push(WindowLine { window, filesort, sort_ms });
             }
             PlanOp::HashAggregate { .. } | PlanOp::FinalAggregate { .. } | PlanOp::StreamAggregate { .. } => {
                 self.aggregate(plan, in_join)

@@ -133,6 +133,8 @@ pub struct WindowLine<'a> {
     pub window: &'a Window,
     /// True if the rows are sorted for it.
     pub filesort: bool,
+    /// The cost of that sort in milliseconds.
+    pub sort_ms: f64,
 }
 
 /// Where a subquery that runs by itself stands.

@@ -4,7 +4,9 @@
 //! it, and the n-th row of the left side has the n-th one of the right side as its partner.
 
 use super::binder::{Binder, BoundQuery, Output};
-use muster_algebra::{ColId, CompareOp, Expr, Frame, JoinKind, Rel, SqlType, Window, WindowCall, WindowFunction};
+use muster_algebra::{
+    ColId, CompareOp, Expr, Frame, JoinKind, Rel, SqlType, Window, WindowCall, WindowDefinition, WindowFunction,
+};
 use muster_types::{Result, SqlError};
 use sqlparser::ast::SetOperator;
 
@@ -55,7 +57,12 @@ impl Binder<'_> {
     fn numbered(&mut self, rel: Rel, columns: &[ColId]) -> (Rel, ColId) {
         let ty = SqlType::BIGINT_UNSIGNED;
         let number = self.columns.add_computed("number", ty, false);
-        let call = WindowCall { function: WindowFunction::RowNumber, frame: Frame::whole(), ty };
+        let call = WindowCall {
+            function: WindowFunction::RowNumber,
+            frame: Frame::whole(),
+            ty,
+            over: WindowDefinition::default(),
+        };
         let partition = columns.iter().map(|id| Expr::Column(*id)).collect();
         let window = Window { partition, order: Vec::new(), calls: vec![(number, call)], limit: None };
         (Rel::Window { input: Box::new(rel), window }, number)

@@ -17,7 +17,7 @@ use super::{
 use crate::typing::Item;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, ColumnMeta, CompareOp, Expr, Frame, ROLLED_UP, Rel, Rollup,
-    RollupKey, SortKey, Window, WindowCall, WindowFunction,
+    RollupKey, SortKey, Window, WindowCall, WindowDefinition, WindowFunction,
 };
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast::{self, GroupByExpr, GroupByWithModifier};
@@ -259,7 +259,12 @@ impl Binder<'_> {
         }
         let ty = SqlType::BIGINT_UNSIGNED;
         let place = self.columns.add_computed("place", ty, false);
-        let call = WindowCall { function: WindowFunction::RowNumber, frame: Frame::whole(), ty };
+        let call = WindowCall {
+            function: WindowFunction::RowNumber,
+            frame: Frame::whole(),
+            ty,
+            over: WindowDefinition::default(),
+        };
         let window = Window { partition: Vec::new(), order: Vec::new(), calls: vec![(place, call)], limit: None };
         let rel = Rel::Window { input: Box::new(sorted(rel, columns)), window };
         let args = vec![Expr::Column(place)];

@@ -32,9 +32,19 @@ pub(crate) struct WindowCalls {
     pub calls: Vec<(ColId, BoundWindow)>,
 }
 
-impl BoundWindow {
-    fn into_window(self, id: ColId) -> Window {
-        Window { partition: self.partition, order: self.order, calls: vec![(id, self.call)], limit: None }
+/// A window as the statement defines it, with its calls.
+struct DefinedWindow {
+    window: Window,
+    /// The columns that rows are sorted by, and whether they descend.
+    sort: Vec<(Expr, bool)>,
+}
+
+impl DefinedWindow {
+    fn new(id: ColId, bound: BoundWindow) -> DefinedWindow {
+        let BoundWindow { partition, order, call, .. } = bound;
+        let divided = partition.iter().map(|expr| (expr.clone(), false));
+        let sort = divided.chain(order.iter().map(|key| (key.expr.clone(), key.descending))).collect();
+        DefinedWindow { window: Window { partition, order, calls: vec![(id, call)], limit: None }, sort }
     }
 }
 
@@ -51,6 +61,41 @@ impl WindowCalls {
     pub fn unused(&self) -> Vec<String> {
         let is_used = |name: &String| self.calls.iter().any(|(_, call)| call.name == *name);
         self.named.iter().map(|window| window.name.clone()).filter(|name| !is_used(name)).collect()
+    }
+
+    /// The windows that calls are over, in MySQL's order of execution: those of the WINDOW clause, then those without
+    /// a name, and each is followed by the next one that sorts alike.
+    fn in_execution_order(self) -> Vec<Window> {
+        let WindowCalls { named, calls } = self;
+        let mut unnamed: Vec<DefinedWindow> = Vec::new();
+        let mut by_name: Vec<Option<DefinedWindow>> = named.iter().map(|_| None).collect();
+        for (id, bound) in calls {
+            let place = named.iter().position(|window| bound.call.over.name.as_ref() == Some(&window.name));
+            match place.map(|place| &mut by_name[place]) {
+                Some(Some(known)) => known.window.calls.push((id, bound.call)),
+                Some(unknown) => *unknown = Some(DefinedWindow::new(id, bound)),
+                None => unnamed.push(DefinedWindow::new(id, bound)),
+            }
+        }
+        let set = |defined: &mut DefinedWindow, position: usize| {
+            defined.window.calls.iter_mut().for_each(|(_, call)| call.over.position = position as u32);
+        };
+        unnamed.iter_mut().enumerate().for_each(|(at, defined)| set(defined, at + 1));
+        let first_named = unnamed.len() + 1;
+        let mut defined: Vec<DefinedWindow> = Vec::new();
+        for (at, window) in by_name.into_iter().enumerate() {
+            defined.extend(window.map(|mut window| {
+                set(&mut window, first_named + at);
+                window
+            }));
+        }
+        defined.extend(unnamed);
+        for i in 0..defined.len() {
+            if let Some(j) = (i + 1..defined.len()).find(|j| defined[*j].sort == defined[i].sort) {
+                defined.swap(i + 1, j);
+            }
+        }
+        defined.into_iter().map(|defined| defined.window).collect()
     }
 
     /// All expressions of the functions.
@@ -124,8 +169,7 @@ impl Binder<'_> {
             return rel;
         }
         let mut nodes: Vec<Window> = Vec::new();
-        for (id, bound) in windows.calls {
-            let window = bound.into_window(id);
+        for window in windows.in_execution_order() {
             let same = |node: &&mut Window| node.partition == window.partition && node.order == window.order;
             match nodes.iter_mut().find(same) {
                 Some(node) => node.calls.extend(window.calls),

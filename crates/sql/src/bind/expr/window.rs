@@ -15,7 +15,9 @@ use crate::{
     },
     typing::{Item, result},
 };
-use muster_algebra::{AggregateFunction, ColId, Expr, Frame, ResultShape, SortKey, WindowCall, WindowFunction};
+use muster_algebra::{
+    AggregateFunction, ColId, Expr, Frame, ResultShape, SortKey, WindowCall, WindowDefinition, WindowFunction,
+};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, WindowType,
@@ -155,7 +157,9 @@ impl Binder<'_> {
             order.into_iter().map(|(item, descending)| SortKey { expr: self.bare(item).expr, descending }).collect();
         // A function that does not look at its frame is the same whatever frame is written.
         let frame = if bound.function.uses_frame() { frame } else { Frame::whole() };
-        let call = WindowCall { function: bound.function.clone(), frame, ty: bound.ty };
+        let name = (definition.name != UNNAMED).then(|| definition.name.clone());
+        let over = WindowDefinition { name, ..WindowDefinition::default() };
+        let call = WindowCall { function: bound.function.clone(), frame, ty: bound.ty, over };
         Ok((BoundWindow { name: definition.name, partition, order, call }, bound))
     }
 
