@@ -222,8 +222,8 @@ impl CostModel {
         }
     }
 
-    /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it. If the
-    /// table does not fit into memory, both go to files.
+    /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it. If
+    /// the table does not fit into memory, both go to files.
     fn build_and_probe(&self, build: JoinInput, probe: JoinInput, output_rows: f64) -> Cost {
         let insert_ns = self.by_size(self.build_cached_ns, self.build_ns, build.rows);
         let build_ns = build.rows * insert_ns + build.values() * self.move_value_ns;
@@ -369,8 +369,8 @@ impl JoinInput {
 }
 
 /// How dear checking a predicate, or computing an expression, is on one row, relative to comparing two numbers. Texts
-/// are compared under their collation, patterns are searched for, JSON documents are read. However many values a list has,
-/// one search finds one of them.
+/// are compared under their collation, patterns are searched for, JSON documents are read. However many values a list
+/// has, one search finds one of them.
 pub fn predicate_weight(predicate: &Expr) -> f64 {
     let own = match predicate {
         Expr::Like { .. } => 12.0,

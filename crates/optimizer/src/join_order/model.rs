@@ -141,7 +141,6 @@ impl<'a> Model<'a> {
         let predicates = graph.predicates.iter().map(share).collect();
         let key_edges = graph.edges.iter().map(|e| is_local(graph, &e.left) && is_local(graph, &e.right)).collect();
         let keyed = (0..units.len()).map(|i| has_key(graph, i)).collect();
-        let rows = RefCell::default();
         let allowed =
             graph.units.iter().zip(&lookups.unit_options).map(|(u, options)| Allowed::of(u, options)).collect();
         let hash_joins = lookups.options.hash_joins();
@@ -156,7 +155,7 @@ impl<'a> Model<'a> {
             keyed,
             predicates,
             dependents,
-            rows,
+            rows: RefCell::default(),
             orders,
             lookups,
             columns: graph.units.iter().map(|unit| unit.columns.intersection(wanted).count()).collect(),
