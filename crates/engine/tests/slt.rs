@@ -247,6 +247,7 @@ files! {
     load
     load_rows
     load_set
+    lookup_key_conditions
     locking_subqueries
     manual_aggregates
     manual_bits

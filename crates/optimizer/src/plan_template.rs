@@ -52,16 +52,16 @@ impl PlanTemplate {
         if plan.estimate.cost.worst_ms > COST_MS_MAX {
             return None;
         }
+        let mut options = options.clone();
+        (options.interrupt, options.trace) = (Interrupt::default(), Trace::default());
         let (mut own, mut ranges) = (plan.clone(), Vec::new());
         update_scans(&mut own, &mut |scan| {
             if let Some(conditions) = scan.conditions.take() {
-                ranges.push(as_planned(scan, &conditions, statistics, options)?);
+                ranges.push(as_planned(scan, &conditions, statistics, &options)?);
             }
             Some(())
         })?;
         own.set_parameters(&mut of_type(values))?;
-        let mut options = options.clone();
-        (options.interrupt, options.trace) = (Interrupt::default(), Trace::default());
         Some((PlanTemplate { plan: plan.clone(), options, ranges }, own))
     }
 

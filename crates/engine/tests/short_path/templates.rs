@@ -113,6 +113,10 @@ async fn what_follows_from_values_does_not_outlast_them() {
             "SELECT p.id, c.no, COUNT(*) OVER () FROM p JOIN c ON c.p = p.id WHERE c.no = # AND c.no = # AND p.g = 3 ORDER BY 1",
             [[1, 1], [2, 2], [1, 2]],
         ),
+        (
+            "SELECT p.id, c.no, COUNT(*) OVER () FROM p JOIN c ON c.p = p.id WHERE c.no = (1) AND c.no = # AND p.g = # ORDER BY 1",
+            [[1, 3], [1, 4], [2, 3]],
+        ),
         ("SELECT id, COUNT(*) OVER () FROM p WHERE id = # AND id = #", [[7, 7], [8, 8], [5, 7]]),
         (
             "SELECT MAX(id), (SELECT MAX(x) FROM o WHERE p < #) FROM p WHERE g = # GROUP BY y",

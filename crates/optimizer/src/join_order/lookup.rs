@@ -325,9 +325,10 @@ impl<'a> Lookups<'a> {
     /// that keys imply are left out.
     pub fn scan(&self, unit: usize, lookup: &Lookup, required: &ColSet) -> Option<Scan> {
         let base = base_of(&self.graph.units[unit].rel)?;
+        // A condition that says anything else of the column may be false for the key, also another equality.
         let implied = |p: &Expr| {
-            let mut pairs = lookup.parts.iter().zip(&lookup.keys);
-            pairs.any(|(id, key)| is_equality_for_key(p, *id, key))
+            let mut pairs = lookup.parts.iter().zip(&lookup.keys).filter(|(_, key)| is_constant(key));
+            pairs.any(|(id, key)| equal_constant(p, *id, key.ty(self.columns)).as_ref() == Some(key))
         };
         let conditions: Vec<Expr> = base.predicates.iter().filter(|p| !implied(p)).cloned().collect();
         let checked = scope::exprs_columns(&conditions);
@@ -369,33 +370,20 @@ fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
     })
 }
 
-/// Returns true if a condition says that a column is equal to the constant that is its key. Two literals that a column
-/// is equal to were compared by the rewrites; of two parameters each may have another value.
-fn is_equality_for_key(condition: &Expr, id: ColId, key: &Expr) -> bool {
-    let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
-    let mentioned = scope::expr_columns(condition);
-    mentioned.len() == 1
-        && mentioned.contains(&id)
-        && match key {
-            Expr::Literal { .. } => true,
-            Expr::Parameter { index, .. } => {
-                let is_key = |e: &Expr| matches!(e, Expr::Parameter { index: other, .. } if other == index);
-                is_key(left) || is_key(right)
-            }
-            _ => false,
-        }
+/// What a condition says the column is equal to, as a value of this type; `None` if it says something else.
+fn equal_constant(condition: &Expr, id: ColId, ty: SqlType) -> Option<Expr> {
+    let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return None };
+    let other = match (&**left, &**right) {
+        (Expr::Column(c), other) | (other, Expr::Column(c)) if *c == id => other,
+        _ => return None,
+    };
+    exact_constant(other, ty)
 }
 
 /// The constant that a condition of the table says a column is equal to.
 fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
-    base.predicates.iter().find_map(|p| {
-        let Expr::Compare { op: CompareOp::Eq, left, right } = p else { return None };
-        let other = match (&**left, &**right) {
-            (Expr::Column(c), other) | (other, Expr::Column(c)) if *c == id => other,
-            _ => return None,
-        };
-        exact_constant(other, ty).filter(|constant| planned_value(constant).is_some_and(|(value, _)| !value.is_null()))
-    })
+    let is_value = |constant: &Expr| planned_value(constant).is_some_and(|(value, _)| !value.is_null());
+    base.predicates.iter().find_map(|p| equal_constant(p, id, ty).filter(is_value))
 }
 
 /// Returns true if every value of one type is a value of the other, and equal ones are equal keys.

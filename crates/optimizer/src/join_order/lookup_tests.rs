@@ -1,7 +1,9 @@
 use crate::testing::builder::*;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
-use muster_algebra::{CompareOp, Expr, IndexHint, IndexHintKind, IndexHintScope, JoinKind, Plan, PlanOp, Rel, Switch};
+use muster_algebra::{
+    CompareOp, Expr, IndexHint, IndexHintKind, IndexHintScope, JoinKind, Plan, PlanOp, Rel, SqlType, Switch, Value,
+};
 
 /// Orders and lines: lines(order, number, part, price), keyed by (order, number), with an index on part.
 struct Case {
@@ -98,6 +100,24 @@ fn constants_and_joined_columns_make_one_key() {
     let [PlanOp::LookupJoin { lookup, keys, .. }] = found.as_slice() else { panic!("{plan:?}") };
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert!(lookup.filter.is_empty(), "the key says it already: {:?}", lookup.filter);
+}
+
+/// A constant in the key says nothing of what else is asked of its column.
+#[test]
+fn other_conditions_on_a_column_of_the_key_are_checked() {
+    let mut case = case();
+    let (orders, lines) = (case.orders.ids.clone(), case.lines.ids.clone());
+    let number = || Expr::Column(lines[1]);
+    let parameter = Expr::Parameter { index: 0, ty: SqlType::BIGINT, planned_for: Some(Box::new(Value::Int(1))) };
+    let negated = Expr::Negate { arg: Box::new(number()), ty: number().ty(&case.tables.columns) };
+    for further in [Expr::eq(number(), parameter), Expr::eq(number(), negated)] {
+        let first = filter(case.lines.rel.clone(), vec![eq(lines[1], 1), further.clone()]);
+        let rel = join(on_day(&case), first, vec![eq(orders[0], lines[0])]);
+        let plan = case.plan(rel, &Options::default());
+        let found = lookups(&plan);
+        let [PlanOp::LookupJoin { lookup, keys, .. }] = found.as_slice() else { panic!("{plan:?}") };
+        assert_eq!((keys.len(), lookup.filter.as_slice()), (2, &[further][..]));
+    }
 }
 
 #[test]
