@@ -6,8 +6,8 @@ use crate::{Expr, Plan, PlanOp, SqlType, Value};
 pub type ParameterValue<'v> = dyn FnMut(usize, SqlType) -> Option<Value> + 'v;
 
 impl Plan {
-    /// Replaces the parameters of a plan and of the subplans inside it by their values. `None` if one has no value; some
-    /// others are replaced then. The conditions that a scan keeps stay as they are.
+    /// Replaces the parameters of a plan and of the subplans inside it by their values. `None` if one has no value;
+    /// some others are replaced then. The conditions that a scan keeps stay as they are.
     pub fn set_parameters(&mut self, value: &mut ParameterValue<'_>) -> Option<()> {
         // These are not among the expressions of the node.
         if let PlanOp::FinalAggregate { aggregates, .. } = &mut self.op {

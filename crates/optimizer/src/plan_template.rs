@@ -41,8 +41,8 @@ struct RangesAsPlanned {
 
 impl PlanTemplate {
     /// Makes a template of a plan whose parameters were planned for these values, and the plan for them. `None` if it
-    /// serves these only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was planned
-    /// with.
+    /// serves these only: it is not cheap, or ranges of a scan cannot be made anew. `options`: those that it was
+    /// planned with.
     pub fn of(
         plan: &Plan,
         values: &[Value],

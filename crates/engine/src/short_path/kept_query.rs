@@ -26,7 +26,8 @@ const LONGEST: Duration = Duration::from_secs(1);
 const FOOTPRINT_OF_BYTE: usize = 64;
 /// A query that takes fewer milliseconds by estimate may run on the thread of its connection.
 const LIGHT_MS: f64 = 1.0;
-/// After so many values more that no template was made for, or that it did not serve, than that it served, there are none.
+/// After so many values more that no template was made for or that it did not serve, than that it served, there are no
+/// templates.
 const MISSES_MAX: u32 = 8;
 
 pub struct KeptQuery {
