@@ -4,6 +4,7 @@
 mod change_bench;
 mod changed_table;
 mod changes;
+mod elements;
 mod insert_batch;
 mod lock_data;
 mod open_directory;

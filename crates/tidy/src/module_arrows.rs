@@ -52,6 +52,7 @@ pub const STORAGE: &[&[&str]] = &[
     &["counters"],
     &["schema"],
     &["arrow_value"],
+    &["elements"],
     &["key"],
     &["read_view"],
     &["stripes"],
