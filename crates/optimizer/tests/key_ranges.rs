@@ -200,11 +200,7 @@ impl Bytes {
     fn of(table: &TableDef, index: usize, found: &IndexRanges) -> Bytes {
         let schema = TableSchema {
             layouts: Default::default(),
-            columns: table
-                .columns
-                .iter()
-                .map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable, elements: None })
-                .collect(),
+            columns: table.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),
             indexes: table
                 .indexes
                 .iter()

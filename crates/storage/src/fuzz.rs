@@ -51,10 +51,8 @@ pub(crate) fn schema_of(bytes: &[u8]) -> Option<(TableSchema, &[u8])> {
     let (&columns, rest) = bytes.split_first()?;
     let columns = usize::from(columns % 8) + 1;
     let (types, rest) = rest.split_at_checked(columns)?;
-    let columns: Vec<_> = types
-        .iter()
-        .map(|b| ColumnSchema { ty: any_type(b & 0x7F), nullable: b & 0x80 != 0, elements: None })
-        .collect();
+    let columns: Vec<_> =
+        types.iter().map(|b| ColumnSchema { ty: any_type(b & 0x7F), nullable: b & 0x80 != 0 }).collect();
     let part = |column| KeyPart { column, prefix: None, descending: types[column] & 0x40 != 0 };
     let parts = if types[0] & 0x80 != 0 { Vec::new() } else { vec![part(0)] };
     let indexes = vec![

@@ -76,7 +76,7 @@ fn table() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),
-        columns: (0..2).map(|_| ColumnSchema { ty: SqlType::BIGINT, nullable: false, elements: None }).collect(),
+        columns: (0..2).map(|_| ColumnSchema { ty: SqlType::BIGINT, nullable: false }).collect(),
         indexes: (0..2).map(|i| IndexSchema { id: 1 + i as u32, parts: vec![part(i)], unique: true }).collect(),
     }
 }

@@ -28,7 +28,6 @@ pub mod checked_file;
 pub mod counters;
 pub mod definitions;
 mod directory;
-mod elements;
 pub mod error;
 mod essential_thread;
 pub mod file;

@@ -16,9 +16,6 @@ pub struct FileId(pub u32);
 pub struct ColumnSchema {
     pub ty: SqlType,
     pub nullable: bool,
-    /// The type of the elements, of a column of arrays: documents of which an index has each element.
-    #[serde(default)]
-    pub elements: Option<SqlType>,
 }
 
 /// One tree of a table. The first of a table is clustered: its parts are the primary key, or none when rows are in
@@ -42,7 +39,7 @@ pub struct TableSchema {
 }
 
 /// The hidden row number as a column.
-static ROW_NUMBER: ColumnSchema = ColumnSchema { ty: SqlType::BIGINT, nullable: false, elements: None };
+static ROW_NUMBER: ColumnSchema = ColumnSchema { ty: SqlType::BIGINT, nullable: false };
 
 impl TableSchema {
     /// The schema of new files of the table, whose rows have one layout.

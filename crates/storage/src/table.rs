@@ -4,7 +4,6 @@
 mod change_bench;
 mod changed_table;
 mod changes;
-mod elements;
 mod insert_batch;
 mod lock_data;
 mod open_directory;

@@ -6,7 +6,7 @@
 use crate::{
     Counters, ReadView, Result, StorageError, Table,
     key::ByteRange,
-    tree::{Tree, TreeReport, page::block::RowBlock},
+    tree::{Tree, TreeLayout, TreeReport, page::block::RowBlock},
 };
 use muster_types::Value;
 use std::hash::{DefaultHasher, Hasher};
@@ -26,14 +26,6 @@ impl Entries {
         self.count += 1;
         self.sum = self.sum.wrapping_add(hasher.finish());
     }
-}
-
-/// An entry that a row makes in an index.
-struct CheckedEntry {
-    values: Vec<Value>,
-    key: Vec<u8>,
-    /// The entry as the leaf has it.
-    record: Vec<u8>,
 }
 
 impl Table {
@@ -56,9 +48,7 @@ impl Table {
             }
             let stored = self.tree(0).row_values(block, row, None, counters)?;
             for (tree, wanted) in indexes.iter().zip(&mut wanted) {
-                for entry in self.checked_entries(&stored, tree)? {
-                    wanted.add(&entry.record);
-                }
+                wanted.add(&self.entry_of(&stored, tree.layout())?.1);
             }
             Ok(())
         })?);
@@ -75,15 +65,14 @@ impl Table {
         Ok(reports)
     }
 
-    /// The entries of a row in an index.
-    fn checked_entries(&self, stored: &[Value], tree: &Tree) -> Result<Vec<CheckedEntry>> {
-        let layout = tree.layout();
-        let checked = |(values, key): (Vec<Value>, Vec<u8>)| {
-            let mut block = RowBlock::new(layout);
-            block.push_values(layout, &values)?;
-            Ok(CheckedEntry { record: layout.record.record_of(&block, 0), values, key })
-        };
-        self.entries(tree, stored)?.into_iter().map(checked).collect()
+    /// The entry of a row in an index, as values and as bytes.
+    fn entry_of(&self, stored: &[Value], layout: &TreeLayout) -> Result<(Vec<Value>, Vec<u8>)> {
+        let (row, number) = self.split_stored(stored);
+        let entry = layout.stored_values(row, number);
+        let mut block = RowBlock::new(layout);
+        block.push_values(layout, &entry)?;
+        let record = layout.record.record_of(&block, 0);
+        Ok((entry.into_owned(), record))
     }
 
     /// The first entry that no row has, or the first row that has no entry.
@@ -97,7 +86,7 @@ impl Table {
             tree.layout().clustered_key.append_row(&block.row(0), &mut key);
             let row = clustered.get(&key, &latest, counters)?;
             let right = match &row {
-                Some(stored) => self.checked_entries(stored, tree)?.iter().any(|own| own.values == entry),
+                Some(stored) => self.entry_of(stored, tree.layout())?.0 == entry,
                 None => false,
             };
             if !right {
@@ -107,10 +96,9 @@ impl Table {
         }
         let mut rows = clustered.rows(ByteRange::default(), false, &latest, counters)?;
         while let Some(stored) = rows.next()? {
-            for CheckedEntry { key, .. } in self.checked_entries(&stored, tree)? {
-                if tree.get(&key, &latest, counters)?.is_none() {
-                    return tree.corrupt_at(&key, "a row has no entry here", counters);
-                }
+            let key = tree.key_of_values(&self.entry_of(&stored, tree.layout())?.0)?;
+            if tree.get(&key, &latest, counters)?.is_none() {
+                return tree.corrupt_at(&key, "a row has no entry here", counters);
             }
         }
         // Only entries that are there twice are left, and the order of keys excludes them.

@@ -15,7 +15,7 @@ fn table(home: &Home) -> Arc<Table> {
     let types = [SqlType::INT, SqlType::varchar(100, Collation::DEFAULT), bytes];
     let schema = TableSchema {
         layouts: Default::default(),
-        columns: types.map(|ty| ColumnSchema { ty, nullable: ty != SqlType::INT, elements: None }).to_vec(),
+        columns: types.map(|ty| ColumnSchema { ty, nullable: ty != SqlType::INT }).to_vec(),
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0, None)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1, None)], unique: false },

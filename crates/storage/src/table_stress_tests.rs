@@ -25,7 +25,7 @@ fn schema() -> TableSchema {
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
     TableSchema {
         layouts: Default::default(),
-        columns: (0..4).map(|_| ColumnSchema { ty: SqlType::BIGINT, nullable: false, elements: None }).collect(),
+        columns: (0..4).map(|_| ColumnSchema { ty: SqlType::BIGINT, nullable: false }).collect(),
         indexes: vec![index(1, &[0], true), index(2, &[1], true), index(3, &[2, 1], false)],
     }
 }

@@ -24,7 +24,7 @@ fn values((number, text, bytes): &Row) -> Vec<Value> {
 
 fn schema() -> TableSchema {
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     let bytes = SqlType::Bytes { kind: BytesKind::Blob, length: 65535 };
     let index =
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
@@ -297,7 +297,7 @@ fn a_former_row_layout_is_read_only() {
     former.insert_now(&long, &counters).unwrap();
     let key = former.tree(0).key_of_values(&long).unwrap();
     let record = former.tree(0).current(&key, &counters).unwrap().unwrap().record;
-    let new = ColumnSchema { ty: SqlType::INT, nullable: false, elements: None };
+    let new = ColumnSchema { ty: SqlType::INT, nullable: false };
     let origins = [ColumnOrigin::Column(0), ColumnOrigin::New(Value::Int(5)), ColumnOrigin::Column(1)];
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
     let after = TableSchema {

@@ -52,7 +52,6 @@ pub const STORAGE: &[&[&str]] = &[
     &["counters"],
     &["schema"],
     &["arrow_value"],
-    &["elements"],
     &["key"],
     &["read_view"],
     &["stripes"],

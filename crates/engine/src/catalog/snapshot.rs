@@ -139,7 +139,7 @@ impl TableEntry {
 pub fn schema_of(def: &TableDef) -> TableSchema {
     TableSchema {
         layouts: Default::default(),
-        columns: def.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable, elements: None }).collect(),
+        columns: def.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),
         indexes: def
             .indexes
             .iter()

@@ -48,7 +48,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
         StoreOptions { page_size: 4096, buffer_pool_bytes, sync: false, purges: false, ..StoreOptions::default() };
     let open = || Store::open_on(directory.path(), options.clone(), io.clone()).unwrap();
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |ty, nullable| ColumnSchema { ty, nullable, elements: None };
+    let column = |ty, nullable| ColumnSchema { ty, nullable };
     let schema = TableSchema {
         layouts: Default::default(),
         columns: vec![column(INT, false), column(INT, true), column(TEXT, false)],

@@ -54,7 +54,6 @@ pub fn stored_row(layout: &TreeLayout, row: &[Value], n: i64) -> Vec<Value> {
         .iter()
         .map(|c| match c.source {
             ColumnSource::Table { column, prefix } => crate::tree::page::block::cut_value(&row[column], prefix),
-            ColumnSource::Elements { .. } => unreachable!("no arrays here"),
             ColumnSource::RowNumber => Value::Int(n),
         })
         .collect()

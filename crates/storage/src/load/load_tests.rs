@@ -14,7 +14,7 @@ fn part(column: usize) -> KeyPart {
 }
 
 fn schema(primary: bool, unique_v: bool) -> TableSchema {
-    let column = |ty, nullable| ColumnSchema { ty, nullable, elements: None };
+    let column = |ty, nullable| ColumnSchema { ty, nullable };
     let text = SqlType::varchar(400, Collation::DEFAULT);
     let index = |id, parts: Vec<KeyPart>, unique| IndexSchema { id, parts, unique };
     TableSchema {

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_sets() {
         for (descending, nullable) in [(false, false), (true, true), (false, true), (true, false)] {
-            let column = |ty| ColumnSchema { ty, nullable, elements: None };
+            let column = |ty| ColumnSchema { ty, nullable };
             let part = |column| KeyPart { column, prefix: None, descending };
             let schema = TableSchema {
                 layouts: Default::default(),

@@ -27,7 +27,7 @@ fn table(directory: &std::path::Path) -> (Arc<Table>, TableStatistics) {
         |id, columns: &[usize]| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique: id == 1 };
     let schema = TableSchema {
         layouts: Default::default(),
-        columns: (0..6).map(|at| ColumnSchema { ty: SqlType::INT, nullable: at == FREE, elements: None }).collect(),
+        columns: (0..6).map(|at| ColumnSchema { ty: SqlType::INT, nullable: at == FREE }).collect(),
         indexes: vec![index(1, &[ID]), index(2, &[FEW, MANY]), index(3, &[MANY]), index(4, &[DAY])],
     };
     let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 8 << 20, sync: false, ..StoreOptions::default() };

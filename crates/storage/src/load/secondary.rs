@@ -10,18 +10,13 @@ use super::{
 };
 use crate::{
     Counters, IndexStats, Result, StorageError, TableSchema,
-    arrow_value::{array_of, value_at},
-    elements::elements_of,
     file::{PageFile, SequentialWriter},
-    key::{KeyCodec, KeyPartCodec, Keys},
+    key::Keys,
     tree::{ColumnSource, TreeBuilder, TreeLayout},
 };
-use arrow_array::{Array, ArrayRef, UInt32Array};
-use arrow_select::take::take;
-use muster_types::Value;
+use arrow_array::{Array, ArrayRef};
 use parking_lot::Mutex;
 use std::{
-    collections::HashSet,
     path::PathBuf,
     sync::{
         Arc,
@@ -109,7 +104,6 @@ impl IndexBuilder<'_> {
             let mut payloads = RowBuffer::default();
             while let Some(columns) = rows.next_batch()? {
                 self.check(failed)?;
-                let columns = with_elements(&layout, columns)?;
                 declared_keys(&layout, &columns, &mut keys)?;
                 row_layout.encode(&columns, &mut payloads);
                 for (i, key) in keys.iter().enumerate() {
@@ -134,7 +128,7 @@ impl IndexBuilder<'_> {
     fn sources(&self, layout: &TreeLayout) -> Result<Vec<usize>> {
         let clustered = self.clustered.layout();
         let source = |source: &ColumnSource| match source {
-            ColumnSource::Table { column, .. } | ColumnSource::Elements { column } => clustered.column_of(*column),
+            ColumnSource::Table { column, .. } => clustered.column_of(*column),
             ColumnSource::RowNumber => clustered.row_number(),
         };
         let missing = || StorageError::WrongType { value: "an index of columns that the table has not".into() };
@@ -142,50 +136,12 @@ impl IndexBuilder<'_> {
     }
 }
 
-/// Rows of a tree that has an entry for each element of an array: as many of each row as its array has elements that
-/// differ. Rows of other trees stay as they are.
-fn with_elements(layout: &TreeLayout, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
-    let Some(at) = layout.elements else { return Ok(columns) };
-    let ty = layout.columns[at].ty;
-    let (mut rows, mut elements) = (Vec::new(), Vec::new());
-    for row in 0..columns[at].len() {
-        let array = value_at(&columns[at], row).map_err(wrong_value)?;
-        let of_row = distinct(layout, at, elements_of(&array, ty)?)?;
-        rows.extend(std::iter::repeat_n(row as u32, of_row.len()));
-        elements.extend(of_row);
-    }
-    let rows = UInt32Array::from(rows);
-    let with = |(i, column): (usize, &ArrayRef)| match i == at {
-        true => array_of(&elements, ty).map_err(wrong_value),
-        false => take(column, &rows, None).map_err(wrong_value),
-    };
-    columns.iter().enumerate().map(with).collect()
-}
-
-/// The elements of an array without those that have the key of one before them.
-fn distinct(layout: &TreeLayout, at: usize, elements: Vec<Value>) -> Result<Vec<Value>> {
-    let Some(part) = layout.key.parts.iter().find(|part| part.column == at) else { return Ok(elements) };
-    let codec = KeyCodec { parts: vec![KeyPartCodec { column: 0, ..part.clone() }] };
-    let array = array_of(&elements, layout.columns[at].ty).map_err(wrong_value)?;
-    let mut keys = Keys::default();
-    codec.append_keys_of_parts(&[array], 1, 0..elements.len(), &mut keys)?;
-    let mut seen = HashSet::new();
-    let is_new: Vec<bool> = keys.iter().map(|key| seen.insert(key.to_vec())).collect();
-    Ok(elements.into_iter().zip(is_new).filter(|(_, is_new)| *is_new).map(|(element, _)| element).collect())
-}
-
-fn wrong_value(error: impl std::fmt::Display) -> StorageError {
-    StorageError::WrongType { value: error.to_string() }
-}
-
 /// Returns true if rows in clustered order are in the order of this index: its parts are the first ones of the
 /// clustered key.
 fn in_clustered_order(layout: &TreeLayout) -> bool {
     let declared = &layout.key.parts[..layout.declared_parts];
     let clustered = &layout.clustered_key.parts;
-    layout.elements.is_none()
-        && declared.len() <= clustered.len()
-        && declared.iter().zip(clustered).all(|(a, b)| a == b)
+    declared.len() <= clustered.len() && declared.iter().zip(clustered).all(|(a, b)| a == b)
 }
 
 fn declared_keys(layout: &TreeLayout, columns: &[ArrayRef], keys: &mut Keys) -> Result<()> {

@@ -28,8 +28,8 @@ fn scattered(i: i32, n: i32) -> i32 {
 #[ignore = "a measurement"]
 fn keys_per_second() {
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let int = ColumnSchema { ty: SqlType::INT, nullable: false, elements: None };
-    let text = ColumnSchema { ty: SqlType::varchar(40, Collation::DEFAULT), nullable: true, elements: None };
+    let int = ColumnSchema { ty: SqlType::INT, nullable: false };
+    let text = ColumnSchema { ty: SqlType::varchar(40, Collation::DEFAULT), nullable: true };
     let schema = TableSchema {
         layouts: Default::default(),
         columns: vec![int.clone(), int.clone(), int, text],

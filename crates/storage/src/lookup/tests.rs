@@ -103,7 +103,6 @@ fn how() -> impl Strategy<Value = How> {
 fn key_columns(layout: &TreeLayout) -> Vec<usize> {
     let table_column = |part: &KeyPartCodec| match layout.columns[part.column].source {
         ColumnSource::Table { column, .. } => Some(column),
-        ColumnSource::Elements { .. } => unreachable!("no arrays here"),
         ColumnSource::RowNumber => None,
     };
     layout.key.parts.iter().map_while(table_column).collect()
@@ -378,7 +377,7 @@ fn number_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false, elements: None }; 3],
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1)], unique: false },

@@ -184,7 +184,7 @@ pub(crate) fn loaded_table(home: &Home, schema: &TableSchema, batches: &[RecordB
 /// A table of sysbench: a number, an indexed number, two texts.
 pub(crate) fn sysbench_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     let text = |length| column(SqlType::varchar(length, Collation::DEFAULT));
     TableSchema {
         layouts: Default::default(),
@@ -215,7 +215,7 @@ pub(crate) fn any_fetch() -> impl Strategy<Value = Fetch> {
 pub(crate) fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
     any_schema().prop_flat_map(|mut s| {
         let ty = SqlType::Bytes { kind: BytesKind::Blob, length: 9000 };
-        s.columns.push(ColumnSchema { ty, nullable: true, elements: None });
+        s.columns.push(ColumnSchema { ty, nullable: true });
         let last = s.columns.len() - 1;
         let row: Vec<BoxedStrategy<Value>> = s
             .columns
@@ -240,7 +240,7 @@ pub(crate) fn number_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false, elements: None }; 3],
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1)], unique: false },

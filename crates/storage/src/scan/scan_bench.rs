@@ -37,11 +37,7 @@ pub(crate) fn schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),
-        columns: types
-            .into_iter()
-            .enumerate()
-            .map(|(i, ty)| ColumnSchema { ty, nullable: i != 0 && i != 3, elements: None })
-            .collect(),
+        columns: types.into_iter().enumerate().map(|(i, ty)| ColumnSchema { ty, nullable: i != 0 && i != 3 }).collect(),
         indexes: vec![IndexSchema { id: 1, parts: vec![part(0), part(3)], unique: true }],
     }
 }

@@ -224,7 +224,7 @@ fn grouped_table(home: &Home) -> Arc<Table> {
     let part = |column, descending| KeyPart { column, prefix: None, descending };
     let schema = TableSchema {
         layouts: Default::default(),
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false, elements: None }; 4],
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0, false)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1, false), part(2, false)], unique: false },

@@ -380,7 +380,7 @@ fn a_scan_of_no_columns_counts_rows() {
 #[test]
 fn row_numbers_can_be_read() {
     let home = home(4096, 1 << 22);
-    let column = ColumnSchema { ty: SqlType::BIGINT, nullable: true, elements: None };
+    let column = ColumnSchema { ty: SqlType::BIGINT, nullable: true };
     let part = KeyPart { column: 0, prefix: None, descending: false };
     let index = |id, parts| IndexSchema { id, parts, unique: false };
     let schema = TableSchema {
@@ -395,7 +395,7 @@ fn row_numbers_can_be_read() {
     let numbers = |index: usize, columns: Vec<usize>| {
         let scan = Scan::new(Arc::clone(&table), ScanRequest { index, ordered: true, ..request(columns) }).unwrap();
         let batch = scan.cursor().next_batch().unwrap().unwrap();
-        let types = vec![ColumnSchema { ty: SqlType::BIGINT, nullable: true, elements: None }; batch.num_columns()];
+        let types = vec![ColumnSchema { ty: SqlType::BIGINT, nullable: true }; batch.num_columns()];
         rows_of(&types, batch.columns(), batch.num_rows())
     };
     let pair = |n, number| vec![Value::Int(n), Value::Int(number)];

@@ -194,7 +194,7 @@ fn a_file_of_another_page_size_is_refused() {
 fn an_empty_table_has_a_leaf_per_index_and_a_failed_one_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path()).unwrap();
-    let double = |nullable| ColumnSchema { ty: SqlType::Double, nullable, elements: None };
+    let double = |nullable| ColumnSchema { ty: SqlType::Double, nullable };
     let index = |id, column| IndexSchema {
         id,
         parts: vec![KeyPart { column, prefix: None, descending: false }],

@@ -56,12 +56,8 @@ impl ChangedTable for Table {
         self.schema.indexes[secondary + 1].unique
     }
 
-    fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<(usize, Vec<u8>)>> {
+    fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<Vec<u8>>> {
         let values = self.values_for_entries(&undo.own_values(&self.trees[0])?, self.counters())?;
-        let mut keys = Vec::with_capacity(self.trees.len() - 1);
-        for (index, tree) in self.trees[1..].iter().enumerate() {
-            keys.extend(self.entries(tree, &values)?.into_iter().map(|(_, key)| (index, key)));
-        }
-        Ok(keys)
+        self.trees[1..].iter().map(|tree| self.entry(tree, &values).map(|(_, key)| key)).collect()
     }
 }

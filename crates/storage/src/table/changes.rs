@@ -1,7 +1,7 @@
 //! Changes of rows: all trees of a table change together, in one group of the log that begins with the undo record.
 
+use super::Table;
 use super::locking_scan::lock_row;
-use super::{Table, elements::ChangedRow};
 use crate::{
     Counters, LockMode, LockedRow, LockingScan, LockingScanRequest, Result, StorageError,
     counters::Counter,
@@ -34,14 +34,11 @@ impl Table {
             None => 0,
         };
         self.begin_change(trx, None)?;
-        let before = trx.savepoint();
         self.waiting(trx, |trx| {
-            self.change_all(trx, None, false, counters, |change, tree| match tree.layout().elements {
-                Some(_) => Ok(()),
-                None => change.insert(&tree.layout().stored_values(row, number)),
+            self.change_all(trx, None, counters, |change, tree| {
+                change.insert(&tree.layout().stored_values(row, number))
             })
-        })?;
-        self.change_elements(trx, before, ChangedRow { before: None, after: Some(row), number }, counters)
+        })
     }
 
     /// Error `DiskFull` if the table is a temporary one and the room of temporary tables is used up.
@@ -70,20 +67,15 @@ impl Table {
 
     fn delete_stored(&self, trx: &mut Transaction, locked: &LockedRow, counters: &Counters) -> Result<()> {
         let (row, number) = self.split_stored(&locked.stored);
-        let before = trx.savepoint();
         self.waiting(trx, |trx| {
-            self.change_all(trx, Some(&locked.key), false, counters, |change, tree| {
+            self.change_all(trx, Some(&locked.key), counters, |change, tree| {
                 if tree.layout().index == 0 {
                     return change.mark(&locked.key).map(drop);
-                }
-                if tree.layout().elements.is_some() {
-                    return Ok(());
                 }
                 let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
                 change.mark(&key).map(drop)
             })
-        })?;
-        self.change_elements(trx, before, ChangedRow { before: Some(row), after: None, number }, counters)
+        })
     }
 
     /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
@@ -143,15 +135,9 @@ impl Table {
             return self.insert_row(trx, new, counters).or_else(|e| trx.roll_back_to(before).and(Err(e)));
         }
         let last = trx.last();
-        let before = trx.savepoint();
-        let changed = ChangedRow { before: Some(old), after: Some(new), number };
-        let loses_elements = self.loses_elements(&changed)?;
         self.waiting(trx, |trx| {
-            self.change_all(trx, Some(&locked.key), loses_elements, counters, |change, tree| {
+            self.change_all(trx, Some(&locked.key), counters, |change, tree| {
                 let layout = tree.layout();
-                if layout.elements.is_some() {
-                    return Ok(());
-                }
                 let (old, new) = (layout.stored_values(old, number), layout.stored_values(new, number));
                 if old == new {
                     return Ok(());
@@ -163,7 +149,6 @@ impl Table {
                 if old_key == new_key { change.replace(&new).map(drop) } else { change.mark_and_insert(&old_key, &new) }
             })
         })?;
-        self.change_elements(trx, before, changed, counters)?;
         if trx.last() != last {
             make_implicit(trx, locked);
         }
@@ -239,13 +224,11 @@ impl Table {
 
     /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before
     /// that or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never
-    /// the other way round. `row`: the key of a row that is there, from which purge is kept away meanwhile;
-    /// `loses_elements`: entries of elements will be marked behind the change.
+    /// the other way round. `row`: the key of a row that is there, from which purge is kept away meanwhile.
     fn change_all(
         &self,
         trx: &mut Transaction,
         row: Option<&[u8]>,
-        loses_elements: bool,
         counters: &Counters,
         mut change: impl FnMut(&mut TreeChange<'_>, &Tree) -> Result<()>,
     ) -> Result<()> {
@@ -267,8 +250,7 @@ impl Table {
             UndoKind::Mark => true,
             // The entries of the version before, and its long values.
             UndoKind::Update => {
-                loses_elements
-                    || changes[1..].iter().any(|change| !change.is_empty())
+                changes[1..].iter().any(|change| !change.is_empty())
                     || clustered.has_long_values(layout, &before.record)?
             }
         };

@@ -329,10 +329,7 @@ impl LockingScan {
         let Some(row) = row else { return Ok(None) };
         let (values, number) = table.split_stored(&row);
         let tree = table.tree(request.index);
-        let mut makes_entry = false;
-        for entry in tree.layout().entries(values, number)? {
-            makes_entry |= tree.key_of_values(&entry)? == *at;
-        }
+        let makes_entry = tree.key_of_values(&tree.layout().stored_values(values, number))? == *at;
         Ok((makes_entry || locks.table().has_fault(PlantedFault::TrustEntries)).then_some(row))
     }
 }

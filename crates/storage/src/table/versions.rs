@@ -14,10 +14,9 @@ use crate::{
     tree::{CurrentRow, FirstRecord, Tree, TreeChange},
 };
 use muster_types::Value;
-use std::sync::Arc;
 
 /// The entry of a row in a secondary tree: its values and its key.
-pub(crate) type SecondaryEntry = (Vec<Value>, Vec<u8>);
+type SecondaryEntry = (Vec<Value>, Vec<u8>);
 
 /// The entry of a row in a secondary tree before a change that is undone, and after it.
 struct UndoneEntry {
@@ -85,8 +84,6 @@ impl Table {
         // version that a view may see.
         let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
         let gone = is_purged.then(|| self.values_for_entries(&record, counters)).transpose()?;
-        let versions = [before.as_deref(), after.as_deref(), gone.as_deref()];
-        self.undo_elements(at, undo, &now, versions, &seen, needed)?;
         let entries = self.trees[1..].iter().map(|tree| self.undone_entry(tree, before.as_deref(), after.as_deref()));
         let mut entries = entries.collect::<Result<Vec<_>>>()?;
         if gone.is_none() && undo.kind != UndoKind::Insert && entries.iter().any(|entry| entry.goes) {
@@ -100,7 +97,6 @@ impl Table {
             let mut change = tree.begin(undo.trx_id, room, counters);
             match (index.checked_sub(1).map(|at| &entries[at]), &gone) {
                 (None, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
-                _ if tree.layout().elements.is_some() => {}
                 _ if self.system().transactions().has(PlantedFault::ForgetEntries) => {}
                 (Some(_), Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 (Some(entry), None) => entry.undo(&mut change)?,
@@ -154,9 +150,6 @@ impl Table {
 
     /// The entry of a row in a tree before a change and after it. `before`, `after`: the row, if there was one.
     fn undone_entry(&self, tree: &Tree, before: Option<&[Value]>, after: Option<&[Value]>) -> Result<UndoneEntry> {
-        if tree.layout().elements.is_some() {
-            return Ok(UndoneEntry { before: None, after: None, goes: false, is_needed: false });
-        }
         let before = before.map(|row| self.entry(tree, row)).transpose()?;
         let after = after.map(|row| self.entry(tree, row)).transpose()?;
         let goes = after.as_ref().is_some_and(|after| before.as_ref().is_none_or(|before| before.1 != after.1));
@@ -189,15 +182,14 @@ impl Table {
             before => before?,
         };
         let removed = self.unneeded_entries(&undo.key, &before, now.as_ref(), seen, needed)?;
-        self.remove_marked_elements(undo.trx_id, &removed)?;
         let mut changes = Vec::with_capacity(self.trees.len());
         let mut changed = false;
         for (index, (tree, room)) in self.trees.iter().zip(rooms).enumerate() {
             let mut change = tree.begin(undo.trx_id, room, counters);
-            changed |= match index.checked_sub(1).map(|at| removed[at].as_slice()) {
+            changed |= match index.checked_sub(1).map(|at| &removed[at]) {
                 None if goes => change.remove_marked(&undo.key)?,
-                Some([key]) if tree.layout().elements.is_none() => change.remove_marked(key)?,
-                _ => false,
+                None | Some(None) => false,
+                Some(Some(key)) => change.remove_marked(key)?,
             };
             changes.push(change);
         }
@@ -209,8 +201,8 @@ impl Table {
         Ok(())
     }
 
-    /// The keys of the entries of a version of a row, for each secondary tree, without those that a version has, too,
-    /// which some view may see. `now`: the newest version.
+    /// The keys of the entries of a version of a row, for each secondary tree; `None` where a version has the same
+    /// entry that some view may see. `now`: the newest version.
     fn unneeded_entries(
         &self,
         key: &[u8],
@@ -218,22 +210,22 @@ impl Table {
         now: Option<&CurrentRow>,
         seen: &SeenByAll,
         needed: &mut NeededVersions<'_>,
-    ) -> Result<Vec<Vec<Vec<u8>>>> {
+    ) -> Result<Vec<Option<Vec<u8>>>> {
         let keys_of = |values: &[Value]| {
-            let keys_in = |tree: &Arc<Tree>| Ok(self.entries(tree, values)?.into_iter().map(|(_, key)| key).collect());
-            self.trees[1..].iter().map(keys_in).collect::<Result<Vec<Vec<Vec<u8>>>>>()
+            let keys = self.trees[1..].iter().map(|tree| self.entry(tree, values).map(|(_, key)| Some(key)));
+            keys.collect::<Result<Vec<_>>>()
         };
         let mut keys = keys_of(version)?;
         let Some(now) = now else { return Ok(keys) };
         if !now.marked {
             let newest = keys_of(&self.values_for_entries(&now.record, self.counters())?)?;
-            keys.iter_mut().zip(newest).for_each(|(keys, newest)| keys.retain(|key| !newest.contains(key)));
+            keys.iter_mut().zip(newest).filter(|(key, newest)| *key == newest).for_each(|(key, _)| *key = None);
         }
         let has_older = now.version.roll_pointer != 0 && !seen.contains(now.version.trx_id);
-        if has_older && keys.iter().any(|keys| !keys.is_empty()) {
+        if has_older && keys.iter().any(Option::is_some) {
             let older = needed.before(self, key, now.version, seen)?;
-            for (index, keys) in keys.iter_mut().enumerate() {
-                keys.retain(|key| !older.have(index, key, now.version.roll_pointer));
+            for (index, key) in keys.iter_mut().enumerate() {
+                *key = key.take().filter(|key| !older.have(index, key, now.version.roll_pointer));
             }
         }
         Ok(keys)
@@ -251,16 +243,6 @@ impl Table {
     pub(super) fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
         let clustered = &self.trees[0];
         clustered.some_values_of_record(record, |column| clustered.layout().in_entries[column], counters)
-    }
-
-    /// The entries of a row in a tree, of each key one, in the order of keys.
-    pub(crate) fn entries(&self, tree: &Tree, stored: &[Value]) -> Result<Vec<SecondaryEntry>> {
-        let (row, number) = self.split_stored(stored);
-        let with_key = |values: Vec<Value>| tree.key_of_values(&values).map(|key| (values, key));
-        let mut entries = tree.layout().entries(row, number)?.into_iter().map(with_key).collect::<Result<Vec<_>>>()?;
-        entries.sort_by(|(_, a), (_, b)| a.cmp(b));
-        entries.dedup_by(|(_, a), (_, b)| a == b);
-        Ok(entries)
     }
 
     /// The entry of a row, given as the values that the clustered tree stores.

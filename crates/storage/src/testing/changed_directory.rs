@@ -26,9 +26,7 @@ fn open(store: &Arc<Store>, name: &str) -> Arc<Table> {
     let indexes = entry["def"]["indexes"].as_array().unwrap().iter();
     let schema = TableSchema {
         layouts: Default::default(),
-        columns: columns
-            .map(|c| ColumnSchema { ty: of(&c["ty"]), nullable: c["nullable"] == true, elements: None })
-            .collect(),
+        columns: columns.map(|c| ColumnSchema { ty: of(&c["ty"]), nullable: c["nullable"] == true }).collect(),
         indexes: indexes
             .map(|i| IndexSchema {
                 id: i["id"].as_u64().unwrap() as u32,

@@ -81,7 +81,7 @@ impl Catalog {
 
 fn schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     TableSchema {
         layouts: Default::default(),
         columns: vec![column(SqlType::INT), column(SqlType::varchar(100, Collation::DEFAULT))],

@@ -16,7 +16,7 @@ use std::{
 
 fn new_table() -> (Arc<Store>, Arc<Table>) {
     let store = open_store(&Arc::new(SimulatedDisk::new()));
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     let key = KeyPart { column: 0, prefix: None, descending: false };
     let schema = TableSchema {
         layouts: Default::default(),

@@ -45,7 +45,7 @@ pub(crate) trait ChangedTable: Send + Sync {
     /// Returns true if a secondary tree is unique, given by its position among them.
     fn is_unique(&self, secondary: usize) -> bool;
 
-    /// The keys of the entries, each with the position of its tree among the secondary ones, of the version that an
-    /// undo record leads to. Errors: those of reading long values.
-    fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<(usize, Vec<u8>)>>;
+    /// The keys of the entries, in the order of the secondary trees, of the version that an undo record leads to.
+    /// Errors: those of reading long values.
+    fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<Vec<u8>>>;
 }

@@ -24,7 +24,7 @@ fn numbers(indexes: usize) -> TableSchema {
             .collect();
     TableSchema {
         layouts: Default::default(),
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false, elements: None }; 4],
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 4],
         indexes,
     }
 }

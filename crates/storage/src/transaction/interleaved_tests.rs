@@ -17,7 +17,7 @@ fn schema() -> TableSchema {
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
     let index =
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     TableSchema {
         layouts: Default::default(),
         columns: vec![

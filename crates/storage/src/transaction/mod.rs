@@ -337,8 +337,6 @@ mod batch_tests;
 #[cfg(test)]
 mod bounds_tests;
 #[cfg(test)]
-mod elements_tests;
-#[cfg(test)]
 mod fail_stop_tests;
 #[cfg(test)]
 mod failed_undo_tests;

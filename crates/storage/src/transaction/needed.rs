@@ -59,7 +59,7 @@ struct OwnVersions {
 }
 
 /// A version that was found, with the keys of its entries; none if it is marked.
-type WithKeys = (Version, Vec<(usize, Vec<u8>)>);
+type WithKeys = (Version, Vec<Vec<u8>>);
 
 impl<'a> NeededVersions<'a> {
     /// Begins with what is known from before.
@@ -190,7 +190,7 @@ impl OwnVersions {
         if record.marked || !table.has_unique_entries() {
             return Ok(());
         }
-        for (index, key) in table.keys_of_entries(record)? {
+        for (index, key) in table.keys_of_entries(record)?.into_iter().enumerate() {
             if self.entries.len() <= index {
                 self.entries.resize_with(index + 1, HashMap::new);
             }
@@ -248,7 +248,7 @@ impl OlderVersions {
         for (version, keys) in versions.into_iter().rev() {
             self.newest += 1;
             self.versions.push_front(version);
-            for (index, key) in keys {
+            for (index, key) in keys.into_iter().enumerate() {
                 if self.entries.len() <= index {
                     self.entries.resize_with(index + 1, HashMap::new);
                 }

@@ -15,7 +15,7 @@ pub(super) type Model = BTreeMap<i64, Vec<Value>>;
 
 pub(super) fn schema() -> TableSchema {
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     let bytes = SqlType::Bytes { kind: BytesKind::Blob, length: 65535 };
     let index =
         |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };

@@ -102,7 +102,7 @@ pub fn any_value(ty: SqlType, nullable: bool) -> BoxedStrategy<Value> {
 
 /// A table with a primary key (or none) and up to two secondary indexes.
 pub fn any_schema() -> impl Strategy<Value = TableSchema> {
-    let column = (any_type(), any::<bool>()).prop_map(|(ty, nullable)| ColumnSchema { ty, nullable, elements: None });
+    let column = (any_type(), any::<bool>()).prop_map(|(ty, nullable)| ColumnSchema { ty, nullable });
     let part =
         (any::<prop::sample::Index>(), any::<bool>(), prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)]);
     let index = (vec(part, 1..4), any::<bool>());

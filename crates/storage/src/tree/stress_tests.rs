@@ -82,7 +82,7 @@ fn stable() -> impl Iterator<Item = i64> {
 
 /// Keys with so much in common that inner pages hold few of them: the tree has three levels above its leaves.
 fn schema() -> TableSchema {
-    let column = |ty| ColumnSchema { ty, nullable: false, elements: None };
+    let column = |ty| ColumnSchema { ty, nullable: false };
     let part = KeyPart { column: 0, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),

@@ -44,7 +44,6 @@ pub(super) fn stored_row(layout: &TreeLayout, row: &[Value], n: i64) -> Vec<Valu
         .iter()
         .map(|c| match c.source {
             ColumnSource::Table { column, prefix } => cut_value(&row[column], prefix),
-            ColumnSource::Elements { .. } => unreachable!("no arrays here"),
             ColumnSource::RowNumber => Value::Int(n),
         })
         .collect()
@@ -163,7 +162,7 @@ pub(super) fn schema_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<V
     any_schema().prop_flat_map(|mut s| {
         for wide in [300, 1500] {
             let ty = SqlType::Bytes { kind: BytesKind::Blob, length: wide };
-            s.columns.push(crate::ColumnSchema { ty, nullable: true, elements: None });
+            s.columns.push(crate::ColumnSchema { ty, nullable: true });
         }
         let rows: Vec<BoxedStrategy<Value>> = s
             .columns
@@ -318,9 +317,7 @@ pub(super) fn number_schema(parts: &[usize]) -> TableSchema {
     let text = SqlType::varchar(60, Collation::DEFAULT);
     TableSchema {
         layouts: Default::default(),
-        columns: [SqlType::INT, text, SqlType::INT]
-            .map(|ty| crate::ColumnSchema { ty, nullable: false, elements: None })
-            .to_vec(),
+        columns: [SqlType::INT, text, SqlType::INT].map(|ty| crate::ColumnSchema { ty, nullable: false }).to_vec(),
         indexes: vec![crate::IndexSchema { id: 5, parts: parts.iter().map(part).collect(), unique: true }],
     }
 }

@@ -46,7 +46,7 @@ fn row(id: i64, unique: i64, number: i64) -> Vec<Value> {
 
 fn bench() -> Bench {
     let home = home(4096, 4 << 20);
-    let column = |nullable| ColumnSchema { ty: SqlType::BIGINT, nullable, elements: None };
+    let column = |nullable| ColumnSchema { ty: SqlType::BIGINT, nullable };
     let index = |id, column, unique| {
         let parts = vec![KeyPart { column, prefix: None, descending: false }];
         IndexSchema { id, parts, unique }

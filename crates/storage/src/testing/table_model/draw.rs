@@ -35,7 +35,7 @@ pub(crate) fn schema(draw: &mut Random) -> TableSchema {
     types.extend((0..2 + draw.below(3)).map(|_| *draw.pick(&KEY_TYPES)));
     types.push(SqlType::Bytes { kind: BytesKind::Blob, length: FILLER });
     let mut columns: Vec<ColumnSchema> =
-        types.into_iter().map(|ty| ColumnSchema { ty, nullable: draw.one_in(2), elements: None }).collect();
+        types.into_iter().map(|ty| ColumnSchema { ty, nullable: draw.one_in(2) }).collect();
     let primary = if draw.one_in(5) { Vec::new() } else { key_parts(draw, &columns, true) };
     for part in &primary {
         columns[part.column].nullable = false;
@@ -51,7 +51,7 @@ pub(crate) fn schema(draw: &mut Random) -> TableSchema {
 pub(crate) fn added_column(draw: &mut Random) -> ColumnSchema {
     let types = [text(50, *draw.pick(&COLLATIONS)), SqlType::Bytes { kind: BytesKind::Blob, length: FILLER }];
     let ty = if draw.one_in(3) { *draw.pick(&types) } else { *draw.pick(&KEY_TYPES) };
-    ColumnSchema { ty, nullable: draw.one_in(2), elements: None }
+    ColumnSchema { ty, nullable: draw.one_in(2) }
 }
 
 /// One to three parts of different columns. A primary key's are whole values, and never of the last column.

@@ -19,7 +19,7 @@ fn schema(types: Vec<SqlType>, key: &[usize]) -> TableSchema {
     let part = |column: &usize| KeyPart { column: *column, prefix: None, descending: false };
     TableSchema {
         layouts: Default::default(),
-        columns: types.into_iter().map(|ty| ColumnSchema { ty, nullable: false, elements: None }).collect(),
+        columns: types.into_iter().map(|ty| ColumnSchema { ty, nullable: false }).collect(),
         indexes: vec![IndexSchema { id: 5, parts: key.iter().map(part).collect(), unique: true }],
     }
 }

@@ -475,7 +475,7 @@ impl RowBlock {
         for ((column, array), spec) in self.columns.iter_mut().zip(arrays).zip(&layout.columns) {
             let prefix = match spec.source {
                 ColumnSource::Table { prefix, .. } => prefix,
-                ColumnSource::Elements { .. } | ColumnSource::RowNumber => None,
+                ColumnSource::RowNumber => None,
             };
             column.append_array(array.as_ref(), rows.clone(), prefix)?;
         }

@@ -88,7 +88,7 @@ impl FormerLayout {
         let positions: HashMap<u32, usize> = former.ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let column = |id: &u32| match ids.iter().position(|known| known == id) {
             Some(at) => schema.columns.get(at).cloned(),
-            None => layouts.dropped.get(id).map(|ty| ColumnSchema { ty: *ty, nullable: true, elements: None }),
+            None => layouts.dropped.get(id).map(|ty| ColumnSchema { ty: *ty, nullable: true }),
         };
         let part = |part: &KeyPart| {
             let column = *positions.get(ids.get(part.column)?)?;

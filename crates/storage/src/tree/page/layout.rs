@@ -2,8 +2,7 @@
 
 use super::{block::cut_value, former_layout::FormerLayout, leaf::record::RecordLayout};
 use crate::{
-    ColumnSchema, Result, TableSchema,
-    elements::elements_of,
+    ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, enum_bytes, int_bytes},
 };
 use muster_types::{
@@ -53,8 +52,6 @@ impl Physical {
 pub enum ColumnSource {
     /// A table column, cut to its first `prefix` characters (bytes of byte strings).
     Table { column: usize, prefix: Option<u32> },
-    /// An element of the array that a table column has: each makes an entry of its own.
-    Elements { column: usize },
     /// The hidden row number of tables without a primary key: an Int64.
     RowNumber,
 }
@@ -88,8 +85,6 @@ pub struct TreeLayout {
     pub clustered_key: KeyCodec,
     /// The layout of the columns in records.
     pub record: RecordLayout,
-    /// The stored column of the elements of an array, in a secondary tree that has an entry for each of them.
-    pub elements: Option<usize>,
     /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
     pub in_entries: Vec<bool>,
     /// The number of the row layout of a clustered tree; 0 in other trees.
@@ -114,7 +109,6 @@ impl TreeLayout {
             unique: spec.unique || index == 0,
             clustered_key: KeyCodec { parts: Vec::new() },
             record: RecordLayout::default(),
-            elements: None,
             in_entries: Vec::new(),
             number: if index == 0 { schema.layouts.number } else { 0 },
             former: Vec::new(),
@@ -126,9 +120,6 @@ impl TreeLayout {
         }
         let part = |layout: &mut TreeLayout, p: &muster_types::KeyPart| {
             let c = &schema.columns[p.column];
-            if let Some(ty) = c.elements.filter(|_| index > 0) {
-                return layout.part_of_elements(p, ty);
-            }
             // A prefix that no value can exceed is none.
             let prefix = p.prefix.filter(|n| match c.ty {
                 SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => *n < length,
@@ -159,7 +150,7 @@ impl TreeLayout {
             layout.clustered_key.parts.push(codec);
         }
         if clustered_parts.is_empty() {
-            let c = ColumnSchema { ty: SqlType::BIGINT, nullable: false, elements: None };
+            let c = ColumnSchema { ty: SqlType::BIGINT, nullable: false };
             let column = layout.add(ColumnSource::RowNumber, &c);
             let kind = KeyKind::of(&c.ty);
             let codec = KeyPartCodec { column, kind, nullable: false, descending: false, prefix: None };
@@ -173,15 +164,6 @@ impl TreeLayout {
             layout.former = FormerLayout::all_of(schema, &layout);
         }
         layout
-    }
-
-    /// A part of the key that holds the elements of arrays.
-    fn part_of_elements(&mut self, part: &muster_types::KeyPart, ty: SqlType) -> KeyPartCodec {
-        let element = ColumnSchema { ty, nullable: false, elements: None };
-        let column = self.add(ColumnSource::Elements { column: part.column }, &element);
-        self.elements = Some(column);
-        let kind = KeyKind::of(&ty);
-        KeyPartCodec { column, kind, nullable: false, descending: part.descending, prefix: None }
     }
 
     /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
@@ -231,33 +213,9 @@ impl TreeLayout {
         }
         let value = |c: &StoredColumn| match c.source {
             ColumnSource::Table { column, prefix } => row.get(column).map_or(Value::Null, |v| cut_value(v, prefix)),
-            ColumnSource::Elements { .. } => Value::Null,
             ColumnSource::RowNumber => Value::Int(row_number),
         };
         self.columns.iter().map(value).collect()
-    }
-
-    /// The entries that a table row makes in the tree: one, or one for each element of an array, of which some may have
-    /// the same key. Error: `WrongType` for a column of arrays that has another value.
-    pub fn entries(&self, row: &[Value], row_number: i64) -> Result<Vec<Vec<Value>>> {
-        let entry = self.stored_values(row, row_number);
-        match self.elements.map(|at| self.columns[at].source) {
-            Some(ColumnSource::Elements { column }) => {
-                self.with_elements(&entry, row.get(column).unwrap_or(&Value::Null))
-            }
-            _ => Ok(vec![entry.into_owned()]),
-        }
-    }
-
-    /// An entry once for each element of an array. Error: `WrongType`.
-    pub fn with_elements(&self, entry: &[Value], array: &Value) -> Result<Vec<Vec<Value>>> {
-        let Some(at) = self.elements else { return Ok(vec![entry.to_vec()]) };
-        let with = |element: Value| {
-            let mut entry = entry.to_vec();
-            entry[at] = element;
-            entry
-        };
-        Ok(elements_of(array, self.columns[at].ty)?.into_iter().map(with).collect())
     }
 
     /// The stored column of the hidden row number, in tables without a primary key.

@@ -224,7 +224,7 @@ fn few_values_take_few_bytes() {
     let schema = TableSchema {
         layouts: Default::default(),
         columns: [muster_types::SqlType::BIGINT, text(10), text(30), text(1)]
-            .map(|ty| crate::ColumnSchema { ty, nullable: true, elements: None })
+            .map(|ty| crate::ColumnSchema { ty, nullable: true })
             .to_vec(),
         indexes: vec![crate::IndexSchema { id: 1, parts: vec![], unique: true }],
     };

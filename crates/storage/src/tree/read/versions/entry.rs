@@ -24,16 +24,11 @@ pub(super) enum SeenEntry<'a> {
     MustWait,
 }
 
-/// The entries that a view sees of a row: one, or one for each element of an array.
-enum EntriesOfRow {
-    Entries(Vec<EntryWithKey>),
+/// The entry that a view sees of a row.
+enum EntryOfRow {
+    Entry { key: Vec<u8>, values: Vec<Value> },
     Nothing,
     MustWait,
-}
-
-struct EntryWithKey {
-    key: Vec<u8>,
-    values: Vec<Value>,
 }
 
 /// Entries of a leaf of a secondary tree in doubt. Those of one row are often neighbours, as where a counter is indexed
@@ -46,7 +41,7 @@ pub(super) struct EntriesInDoubt<'a> {
     key: Vec<u8>,
     /// The row that was looked up last.
     row_key: Vec<u8>,
-    of_row: Option<EntriesOfRow>,
+    of_row: Option<EntryOfRow>,
 }
 
 impl<'a> EntriesInDoubt<'a> {
@@ -64,42 +59,40 @@ impl<'a> EntriesInDoubt<'a> {
         self.row_keys.append(&self.tree.layout.clustered_key, row, &mut self.key).map_err(corrupt)?;
         if self.of_row.is_none() || self.key != self.row_key {
             std::mem::swap(&mut self.key, &mut self.row_key);
-            self.of_row = Some(self.tree.entries_seen_of(&self.row_key, view, pages)?);
+            self.of_row = Some(self.tree.entry_seen_of(&self.row_key, view, pages)?);
         }
         Ok(match &self.of_row {
-            Some(EntriesOfRow::Entries(entries)) => {
+            Some(EntryOfRow::Entry { key, values }) => {
                 self.key.clear();
                 self.keys.append(&self.tree.layout.key, row, &mut self.key).map_err(corrupt)?;
                 // A version with another key has its entry elsewhere.
-                let entry = entries.iter().find(|entry| entry.key == self.key);
-                entry.map_or(SeenEntry::Nothing, |entry| SeenEntry::Entry(&entry.values))
+                if *key == self.key { SeenEntry::Entry(values) } else { SeenEntry::Nothing }
             }
-            Some(EntriesOfRow::MustWait) => SeenEntry::MustWait,
-            Some(EntriesOfRow::Nothing) | None => SeenEntry::Nothing,
+            Some(EntryOfRow::MustWait) => SeenEntry::MustWait,
+            Some(EntryOfRow::Nothing) | None => SeenEntry::Nothing,
         })
     }
 }
 
 impl Tree {
-    /// The entries in this secondary tree of the version that a view sees of a row.
-    fn entries_seen_of(&self, row_key: &[u8], view: &ReadView, pages: &Pages<'_>) -> Result<EntriesOfRow> {
+    /// The entry in this secondary tree of the version that a view sees of a row.
+    fn entry_seen_of(&self, row_key: &[u8], view: &ReadView, pages: &Pages<'_>) -> Result<EntryOfRow> {
         let clustered = self.history.get().and_then(|history| history.clustered.as_ref());
         let Some(clustered) = clustered else { return Err(StorageError::SnapshotTooOld) };
         let record = match clustered.seen_row(row_key, view, pages)? {
             Seen::Row(record) => record,
-            Seen::Nothing => return Ok(EntriesOfRow::Nothing),
-            Seen::MustWait => return Ok(EntriesOfRow::MustWait),
+            Seen::Nothing => return Ok(EntryOfRow::Nothing),
+            Seen::MustWait => return Ok(EntryOfRow::MustWait),
         };
         let mut row = RowBlock::new(&clustered.layout);
         clustered.layout.record.append_to(&record, &mut row).map_err(|e| clustered.corrupt(0, e))?;
-        let Some(entries) = self.entries_of_row(clustered, &row, Some(view), pages)? else {
-            return Ok(EntriesOfRow::MustWait);
+        let Some(values) = self.entry_of_row(clustered, &row, Some(view), pages)? else {
+            return Ok(EntryOfRow::MustWait);
         };
-        let with_key = |values: Vec<Value>| Ok(EntryWithKey { key: self.key_of_values(&values)?, values });
-        Ok(EntriesOfRow::Entries(entries.into_iter().map(with_key).collect::<Result<_>>()?))
+        Ok(EntryOfRow::Entry { key: self.key_of_values(&values)?, values })
     }
 
-    /// Returns true if an entry in this secondary tree of a row of a leaf has this key; `None` if a long value would
+    /// Returns true if the entry in this secondary tree of a row of a leaf has this key; `None` if a long value would
     /// have to be waited for.
     pub(crate) fn is_entry_of(
         &self,
@@ -111,30 +104,22 @@ impl Tree {
     ) -> Result<Option<bool>> {
         let block = leaf.to_block_of_row(&clustered.layout, row);
         let block = block.map_err(|e| clustered.corrupt(leaf.page_no(), e))?;
-        let Some(entries) = self.entries_of_row(clustered, &block, None, pages)? else { return Ok(None) };
-        for entry in entries {
-            if self.key_of_values(&entry)? == key {
-                return Ok(Some(true));
-            }
-        }
-        Ok(Some(false))
+        let Some(entry) = self.entry_of_row(clustered, &block, None, pages)? else { return Ok(None) };
+        Ok(Some(self.key_of_values(&entry)? == key))
     }
 
-    /// The entries of the first row of a block of the clustered tree; `None` if a long value would have to be waited
-    /// for.
-    fn entries_of_row(
+    /// The entry of the first row of a block of the clustered tree; `None` if a long value would have to be waited for.
+    fn entry_of_row(
         &self,
         clustered: &Tree,
         row: &RowBlock,
         view: Option<&ReadView>,
         pages: &Pages<'_>,
-    ) -> Result<Option<Vec<Vec<Value>>>> {
-        let mut array = Value::Null;
+    ) -> Result<Option<Vec<Value>>> {
         let mut entry = Vec::with_capacity(self.layout.columns.len());
         for stored in &self.layout.columns {
             let (column, prefix) = match stored.source {
                 ColumnSource::Table { column, prefix } => (Some(column), prefix),
-                ColumnSource::Elements { column } => (Some(column), None),
                 ColumnSource::RowNumber => (clustered.layout.row_number(), None),
             };
             let column = column.ok_or_else(|| self.corrupt(0, BadPage("a column that no row has")))?;
@@ -150,14 +135,8 @@ impl Tree {
                 }
             };
             let value = values.value(0, &clustered.layout.columns[column].ty, long);
-            match stored.source {
-                ColumnSource::Elements { .. } => {
-                    array = value;
-                    entry.push(Value::Null);
-                }
-                _ => entry.push(cut_value(&value, prefix)),
-            }
+            entry.push(cut_value(&value, prefix));
         }
-        self.layout.with_elements(&entry, &array).map(Some)
+        Ok(Some(entry))
     }
 }
