@@ -199,6 +199,7 @@ files! {
     explain_changes_rewritten
     expression_defaults
     expressions
+    first_rows_of_joins
     floats
     foreign_keys
     found_rows
@@ -307,6 +308,7 @@ files! {
     variables
     view_names
     views
+    wanted_groups
     wide_decimals
     wide_decimals_random
     window_arguments

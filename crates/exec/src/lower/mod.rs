@@ -131,6 +131,8 @@ pub struct Lowerer<'a> {
     run: SharedRows,
     /// Columns that the scan lowered next may deliver as dictionaries.
     coded: Vec<ColId>,
+    /// So many rows, or not many more, are wanted of the scan that is lowered next.
+    portion: Option<u64>,
     /// Watches the scan that is lowered next, to end it when it has read too much.
     watch: Option<Arc<ScanWatch>>,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
@@ -158,6 +160,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         text_bytes: 0,
         run,
         coded: Vec::new(),
+        portion: None,
         watch: None,
         linked: false,
         uses_variables: false,

@@ -97,6 +97,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {
+        self.portion = count.filter(|_| is_read_row_by_row(input)).map(|count| count.saturating_add(offset));
         let node = self.node(input)?;
         limit_node(node, offset, count)
     }
@@ -159,6 +160,17 @@ impl Lowerer<'_> {
         let exprs: Vec<(ColId, Expr)> =
             plan.output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();
         self.project_node(node, &exprs)
+    }
+}
+
+/// Returns true if the rows of a plan come as those of a scan in order do, one after the other, so that who stops early
+/// leaves rows unread.
+fn is_read_row_by_row(plan: &Plan) -> bool {
+    match &plan.op {
+        PlanOp::Scan(scan) => scan.ordered,
+        PlanOp::Project { input, .. } | PlanOp::Filter { input, .. } => is_read_row_by_row(input),
+        PlanOp::LookupJoin { left, batched: false, .. } => is_read_row_by_row(left),
+        _ => false,
     }
 }
 

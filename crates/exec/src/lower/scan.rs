@@ -22,9 +22,13 @@ use std::sync::Arc;
 /// A column with more values is not delivered as a dictionary.
 const CODED_VALUES_MAX: f64 = 256.0;
 
+/// Fewer rows at a time cost more than they save.
+const PORTION_MIN: u64 = 128;
+
 impl Lowerer<'_> {
     pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
         let (codable, watch) = (std::mem::take(&mut self.coded), self.watch.take());
+        let portion = self.portion.take().map(|rows| rows.max(PORTION_MIN));
         if let Some(rows) = self.context.tables.virtual_rows(&scan.table)? {
             return self.virtual_scan(plan, scan, &rows);
         }
@@ -55,7 +59,7 @@ impl Lowerer<'_> {
             ordered: scan.ordered,
             reverse: scan.reverse,
             limit: scan.limit,
-            batch_rows: scan.limit.map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
+            batch_rows: scan.limit.or(portion).map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
         };
         let columns = scan.columns.iter().map(|(id, _)| *id).collect();
         let exec = ScanExec::new(table, scan.alias.clone(), request, conditions, schema, plan.partitions);

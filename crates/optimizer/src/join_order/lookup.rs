@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A base table with conditions that storage can check.
 #[derive(Clone, Copy)]
-struct Base<'a> {
+pub(super) struct Base<'a> {
     table: &'a Arc<TableDef>,
     alias: &'a str,
     columns: &'a [(ColId, usize)],
@@ -29,7 +29,7 @@ struct Base<'a> {
     predicates: &'a [Expr],
 }
 
-fn base_of(rel: &Rel) -> Option<Base<'_>> {
+pub(super) fn base_of(rel: &Rel) -> Option<Base<'_>> {
     let (get, predicates) = match rel {
         Rel::Filter { input, predicates } => (&**input, predicates.as_slice()),
         _ => (rel, &[][..]),

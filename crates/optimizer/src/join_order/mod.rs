@@ -10,12 +10,14 @@
 //!       -> tree                                           enumerator.rs or greedy.rs, asking model.rs and lookup.rs
 //!            rows of joins: equal_columns.rs, partners.rs
 //!       -> conditions on entries of an index              entry_condition.rs
+//!       -> a plan that stops early, for the first rows    first_rows.rs
 //!       -> Plan                                           this file
 //! ```
 
 mod entry_condition;
 pub mod enumerator;
 mod equal_columns;
+mod first_rows;
 pub mod graph;
 mod greedy;
 mod lookup;
@@ -27,9 +29,10 @@ pub mod reduction;
 mod semi_scan;
 
 use crate::cost::hash_join_cost;
-use crate::plan::Planner;
+use crate::plan::{Planner, kept_order};
 use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
+pub use first_rows::plan_first_rows;
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
 use merge::Orders;
@@ -240,7 +243,9 @@ impl Builder<'_, '_, '_> {
         let output = self.planner.narrow(available, above);
         let estimate = Estimate { rows, cost: left.estimate.cost + lookup.cost };
         let options = &self.model.lookups().unit_options[unit];
-        Ok(Plan::new(lookup.op(kind, left, scan, residual, options), output, estimate, Vec::new()))
+        // A buffer of rows is looked up in the order of its keys, a row by itself in that of the rows.
+        let order = if lookup.batched { Vec::new() } else { kept_order(&left.order, &output) };
+        Ok(Plan::new(lookup.op(kind, left, scan, residual, options), output, estimate, order))
     }
 
     /// One equality for each class that has columns on both sides; the others follow.

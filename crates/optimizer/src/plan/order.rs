@@ -2,8 +2,9 @@
 
 use super::Planner;
 use crate::cost::{CAUTION, CostModel};
+use crate::join_order;
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
+use muster_algebra::{ColId, Cost, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
 use muster_types::Result;
 
 impl Planner<'_> {
@@ -72,7 +73,9 @@ impl Planner<'_> {
             Rel::Filter { input: get, predicates } if matches!(**get, Rel::Get { .. }) => {
                 self.plan_table(get, predicates, required, keys, fetch)
             }
-            Rel::Project { input: below, exprs } if matches!(**below, Rel::Get { .. } | Rel::Filter { .. }) => {
+            Rel::Project { input: below, exprs }
+                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. } | Rel::Join { .. }) =>
+            {
                 let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
                 let passes = |k: &SortKey| match &k.expr {
                     Expr::Column(id) => exprs.iter().any(|(o, e)| o == id && *e == Expr::Column(*id)),
@@ -86,8 +89,28 @@ impl Planner<'_> {
                 };
                 self.project(input, exprs)
             }
+            Rel::Filter { input: below, .. } if matches!(**below, Rel::Join { .. }) => {
+                self.plan_join_ordered(input, keys, fetch, required)
+            }
+            Rel::Join { .. } => self.plan_join_ordered(input, keys, fetch, required),
             _ => self.plan(input, required),
         }
+    }
+
+    /// Joins for a sort, in order already if the first rows are cheaper so.
+    fn plan_join_ordered(
+        &mut self,
+        input: &Rel,
+        keys: &[SortKey],
+        fetch: Option<u64>,
+        required: &ColSet,
+    ) -> Result<Plan> {
+        let whole = self.plan(input, required)?;
+        let Some(count) = fetch else { return Ok(whole) };
+        let Some(first) = join_order::plan_first_rows(self, input, keys, count, required)? else { return Ok(whole) };
+        let sorted_ms = sorted_cost(&whole, fetch, &self.options.cost).compared_ms();
+        let is_cheaper = limited(&first.estimate, 0, fetch).cost.compared_ms() < sorted_ms;
+        Ok(if is_cheaper { first } else { whole })
     }
 
     pub(super) fn plan_limit(
@@ -129,10 +152,14 @@ impl Planner<'_> {
 /// The rows of a plan in an order; `fetch`: the first ones only.
 pub fn sorted(plan: Plan, keys: Vec<SortKey>, fetch: Option<u64>, cost: &CostModel) -> Plan {
     let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
-    let cost = (plan.estimate.cost + cost.sort(plan.estimate.rows, fetch, plan.output.len())).before_first_row();
+    let cost = sorted_cost(&plan, fetch, cost);
     let output = plan.output.clone();
     let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
     Plan::new(op, output, Estimate { rows, cost }, keys)
+}
+
+fn sorted_cost(plan: &Plan, fetch: Option<u64>, cost: &CostModel) -> Cost {
+    (plan.estimate.cost + cost.sort(plan.estimate.rows, fetch, plan.output.len())).before_first_row()
 }
 
 /// At most `count` rows after the first `offset`; no node if the plan keeps to that by itself.
@@ -140,13 +167,16 @@ pub fn limit(plan: Plan, offset: u64, count: Option<u64>) -> Plan {
     if offset == 0 && count.is_none_or(|n| stops_at(&plan).is_some_and(|own| own <= n)) {
         return plan;
     }
-    let left = (plan.estimate.rows - offset as f64).max(0.0);
-    let all = plan.estimate.cost;
-    let share = count.map_or(1.0, |n| n.saturating_add(offset) as f64 / plan.estimate.rows.max(1.0));
-    let cost = all.of_first(share).at_worst(all.of_first(share * CAUTION));
-    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost };
+    let estimate = limited(&plan.estimate, offset, count);
     let (output, order) = (plan.output.clone(), plan.order.clone());
     Plan::new(PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order)
+}
+
+fn limited(all: &Estimate, offset: u64, count: Option<u64>) -> Estimate {
+    let left = (all.rows - offset as f64).max(0.0);
+    let share = count.map_or(1.0, |n| n.saturating_add(offset) as f64 / all.rows.max(1.0));
+    let cost = all.cost.of_first(share).at_worst(all.cost.of_first(share * CAUTION));
+    Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost }
 }
 
 /// The most rows a plan delivers by its own limit.
@@ -164,7 +194,6 @@ fn stops_at(plan: &Plan) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_algebra::Cost;
 
     #[test]
     fn a_limit_pays_for_what_comes_before_the_first_row_and_for_its_share() {

@@ -39,13 +39,14 @@ pub fn check(plan: &Plan) -> Result<()> {
             }
             check_prefix(order, &input.order[..group.len()], "a streaming aggregate")
         }
+        PlanOp::LookupJoin { left, batched: false, .. } => check_prefix(order, &left.order, "a join row by row"),
         PlanOp::MergeJoin { kind, left, right, keys, .. } => check_merge(plan, *kind, left, right, keys),
         PlanOp::Values { .. }
         | PlanOp::Working { .. }
         | PlanOp::Recursive { .. }
         | PlanOp::Rollup { .. }
         | PlanOp::HashJoin { .. }
-        | PlanOp::LookupJoin { .. }
+        | PlanOp::LookupJoin { batched: true, .. }
         | PlanOp::NestedLoopJoin { .. }
         | PlanOp::HashAggregate { .. }
         | PlanOp::PartialAggregate { .. }
