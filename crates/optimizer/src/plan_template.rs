@@ -49,7 +49,7 @@ impl PlanTemplate {
         statistics: &dyn Statistics,
         options: &Options,
     ) -> Option<(PlanTemplate, Plan)> {
-        if plan.estimate.cost.worst_ms > COST_MS_MAX {
+        if plan.estimate.cost.worst_ms > COST_MS_MAX || bets_on_rows(plan) {
             return None;
         }
         let mut options = options.clone();
@@ -165,6 +165,12 @@ impl RangesAsPlanned {
         };
         has_as_many_rows.then_some(ranges)
     }
+}
+
+/// Returns true if a plan looks rows up one after the other for as long as rows are wanted: how many it looks up for that
+/// depends on the values, also where the ranges do not.
+fn bets_on_rows(plan: &Plan) -> bool {
+    matches!(plan.op, PlanOp::LookupJoin { batched: false, .. }) || plan.inputs().into_iter().any(bets_on_rows)
 }
 
 /// Calls `f` for the scans of a plan and of its subplans, until it gives up.

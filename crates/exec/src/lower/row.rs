@@ -163,13 +163,15 @@ impl Lowerer<'_> {
     }
 }
 
-/// Returns true if the rows of a plan come as those of a scan in order do, one after the other, so that who stops early
-/// leaves rows unread.
+/// Returns true if a plan looks rows up for those of a scan in order, one after the other, so that who stops early leaves
+/// rows unread.
 fn is_read_row_by_row(plan: &Plan) -> bool {
     match &plan.op {
-        PlanOp::Scan(scan) => scan.ordered,
         PlanOp::Project { input, .. } | PlanOp::Filter { input, .. } => is_read_row_by_row(input),
-        PlanOp::LookupJoin { left, batched: false, .. } => is_read_row_by_row(left),
+        PlanOp::LookupJoin { left, batched: false, .. } => match &left.op {
+            PlanOp::Scan(scan) => scan.ordered,
+            _ => is_read_row_by_row(left),
+        },
         _ => false,
     }
 }

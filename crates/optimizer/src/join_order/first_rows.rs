@@ -17,7 +17,7 @@ use super::{
     lookup::base_of,
 };
 use crate::{plan::Planner, scope, scope::ColSet};
-use muster_algebra::{Estimate, Expr, Plan, PlanOp, Rel, SortKey, Switch};
+use muster_algebra::{Estimate, Expr, Hints, Plan, PlanOp, Rel, SortKey, Switch};
 use muster_types::Result;
 
 /// Plans joins so that rows come in the order of these keys, without reading all rows for the first `fetch`. `None` if
@@ -29,10 +29,12 @@ pub fn plan_first_rows(
     fetch: u64,
     required: &ColSet,
 ) -> Result<Option<Plan>> {
-    let mut graph = Graph::of_order(rel, false, planner.options.region_relations_max);
+    let graph = Graph::of_order(rel, false, planner.options.region_relations_max);
     let Some(first) = ordered_unit(&graph, keys) else { return Ok(None) };
-    graph.order.add_hints(&planner.options.hints, &graph.units);
-    if !planner.options.is_on(Switch::JoinOrder) || !graph.order.is_empty() {
+    // A statement that locks what it reads makes no bet, and has no fallback. Hints may ask for another way.
+    let may_bet = [Switch::JoinOrder, Switch::PreferOrderingIndex, Switch::OrderFallback];
+    let is_free = planner.options.hints == Hints::default() && graph.order.is_empty();
+    if !may_bet.iter().all(|switch| planner.options.is_on(*switch)) || !is_free {
         return Ok(None);
     }
     let mut wanted = required.clone();

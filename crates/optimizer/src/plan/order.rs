@@ -74,7 +74,8 @@ impl Planner<'_> {
                 self.plan_table(get, predicates, required, keys, fetch)
             }
             Rel::Project { input: below, exprs }
-                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. } | Rel::Join { .. }) =>
+                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. } | Rel::Join { .. })
+                    && !exprs.iter().any(|(_, e)| e.uses_variables()) =>
             {
                 let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
                 let passes = |k: &SortKey| match &k.expr {
@@ -108,9 +109,12 @@ impl Planner<'_> {
         let whole = self.plan(input, required)?;
         let Some(count) = fetch else { return Ok(whole) };
         let Some(first) = join_order::plan_first_rows(self, input, keys, count, required)? else { return Ok(whole) };
-        let sorted_ms = sorted_cost(&whole, fetch, &self.options.cost).compared_ms();
-        let is_cheaper = limited(&first.estimate, 0, fetch).cost.compared_ms() < sorted_ms;
-        Ok(if is_cheaper { first } else { whole })
+        let whole_cost = match whole.order.starts_with(keys) {
+            true => limited(&whole.estimate, 0, fetch).cost,
+            false => sorted_cost(&whole, fetch, &self.options.cost),
+        };
+        let first = limit(first, 0, fetch);
+        Ok(if first.estimate.cost.compared_ms() < whole_cost.compared_ms() { first } else { whole })
     }
 
     pub(super) fn plan_limit(
