@@ -165,11 +165,13 @@ files! {
     as_mysql_families
     as_mysql_functions
     as_mysql_numbers
+    as_mysql_readings
     as_mysql_refusals
     as_mysql_values
     as_mysql_writes
     autoinc
     byte_strings
+    bytes_that_are_texts
     character_sets_of_old
     charsets
     chosen_moments
@@ -248,8 +250,8 @@ files! {
     load
     load_rows
     load_set
-    lookup_key_conditions
     locking_subqueries
+    lookup_key_conditions
     manual_aggregates
     manual_bits
     manual_casts

@@ -141,11 +141,14 @@ async fn a_table_that_inserts_have_filled_is_planned_well() {
     let (_, all) = explained(&mut session, "SELECT id, day FROM t").await;
     assert_eq!(all, ROWS as f64);
 
-    // They stay.
+    // They stay. A renewal that is under way ends before: what it finds in its sample is another number.
+    rows(&mut session, "SET GLOBAL innodb_stats_auto_recalc = OFF").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let known = cardinality(&mut session, "k").await;
     drop((session, database));
     let database = open(directory.path());
     rows(&mut in_d(&database).await, "SET GLOBAL innodb_stats_auto_recalc = OFF").await;
-    assert_close("after a restart", cardinality(&mut in_d(&database).await, "k").await, 2000.0);
+    assert_close("after a restart", cardinality(&mut in_d(&database).await, "k").await, known);
 }
 
 /// Plans that were looked for and not found while a statement ran and its counter was read.

@@ -167,8 +167,8 @@ impl RangesAsPlanned {
     }
 }
 
-/// Returns true if a plan looks rows up one after the other for as long as rows are wanted: how many it looks up for that
-/// depends on the values, also where the ranges do not.
+/// Returns true if a plan looks rows up one after the other for as long as rows are wanted: how many it looks up for
+/// that depends on the values, also where the ranges do not.
 fn bets_on_rows(plan: &Plan) -> bool {
     matches!(plan.op, PlanOp::LookupJoin { batched: false, .. }) || plan.inputs().into_iter().any(bets_on_rows)
 }

@@ -163,8 +163,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// Returns true if a plan looks rows up for those of a scan in order, one after the other, so that who stops early leaves
-/// rows unread.
+/// Returns true if a plan looks rows up for those of a scan in order, one after the other, so that who stops early
+/// leaves rows unread.
 fn is_read_row_by_row(plan: &Plan) -> bool {
     match &plan.op {
         PlanOp::Project { input, .. } | PlanOp::Filter { input, .. } => is_read_row_by_row(input),

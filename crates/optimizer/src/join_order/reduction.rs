@@ -6,8 +6,8 @@
 //!     ->  part'  x  lineitem  x  Aggregate[l_partkey] (lineitem SEMI part'' on l_partkey)
 //! ```
 //!
-//! So does one on the right of an outer, semi or anti join, such as what is made of `(SELECT COUNT(*) FROM comments c WHERE
-//! c.post = p.id)`: groups that no row on the left asks for are never met.
+//! So does one on the right of an outer, semi or anti join, such as what is made of
+//! `(SELECT COUNT(*) FROM comments c WHERE c.post = p.id)`: groups that no row on the left asks for are never met.
 //!
 //! The selective relation is read twice, so it has to be cheap: a base table with conditions.
 
