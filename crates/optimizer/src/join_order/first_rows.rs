@@ -16,7 +16,7 @@ use super::{
     graph::{Graph, Role, Units},
     lookup::base_of,
 };
-use crate::{plan::Planner, scope, scope::ColSet};
+use crate::{plan::Planner, scope, scope::ColSet, trace::Trace};
 use muster_algebra::{Estimate, Expr, Hints, Plan, PlanOp, Rel, SortKey, Switch};
 use muster_types::Result;
 
@@ -45,8 +45,9 @@ pub fn plan_first_rows(
         plans.push(planner.plan(&unit.rel, &used)?);
     }
     let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
-    // A buffer of rows would read on.
-    let options = planner.options.clone().without(Switch::BatchedKeyAccess);
+    // A buffer of rows would read on. The keys of lookups have been traced with the plan of all rows.
+    let mut options = planner.options.clone().without(Switch::BatchedKeyAccess);
+    options.trace = Trace::default();
     let orders = Orders::new(&graph, &columns);
     let all: Units = (0..graph.units.len()).map(|unit| 1 << unit).sum();
     let rows = {

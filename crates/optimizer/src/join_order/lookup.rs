@@ -370,7 +370,8 @@ fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
     })
 }
 
-/// What a condition says the column is equal to, as a value of this type; `None` if it says something else.
+/// The constant that a condition says the column is equal to, as a value of this type; `None` if it says anything
+/// else.
 fn equal_constant(condition: &Expr, id: ColId, ty: SqlType) -> Option<Expr> {
     let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return None };
     let other = match (&**left, &**right) {

@@ -86,7 +86,7 @@ pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> V
         let wanted = Restriction { rel: &graph.units[unit].rel, column, reducer: &graph.units[reducer].rel, other };
         let Some(restricted) = planner.restricted(wanted) else { continue };
         graph.units[unit].rel = restricted;
-        // What the rows on the left of another join meet is known without its keys' share.
+        // How many groups a row on the left of another join meets is known without its keys' share.
         let share = if graph.units[unit].role == Role::Inner { share } else { 1.0 };
         changed.push(Reduced { unit, reducer, share });
     }
@@ -190,7 +190,7 @@ mod tests {
         own.into_iter().chain(plan.inputs().into_iter().flat_map(|input| aggregated(input, inside))).collect()
     }
 
-    /// What `(SELECT COUNT(*) FROM comments WHERE post = posts.id)` becomes.
+    /// The tables below the groups of a join that `(SELECT COUNT(*) FROM comments WHERE post = posts.id)` becomes.
     fn counted(kind: JoinKind, authors: f64) -> Vec<String> {
         let mut tables = Tables::new();
         let posts = tables.table("posts", &["id", "author"]);

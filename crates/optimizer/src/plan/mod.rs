@@ -122,9 +122,7 @@ impl<'a> Planner<'a> {
                 }
             },
             Rel::Project { input, exprs } => {
-                // An expression that assigns to a variable does so whether its value is wanted or not.
-                let is_wanted = |(id, e): &&(ColId, Expr)| required.contains(id) || e.uses_variables();
-                let exprs: Vec<_> = exprs.iter().filter(is_wanted).cloned().collect();
+                let exprs = wanted_exprs(exprs, required);
                 let input = self.plan(input, &scope::exprs_columns(exprs.iter().map(|(_, e)| e)))?;
                 self.project(input, exprs)
             }
@@ -414,6 +412,12 @@ pub fn deliver(plan: Plan, outputs: &[ColId]) -> Plan {
     let exprs = outputs.iter().map(|id| (*id, Expr::Column(*id))).collect();
     let (estimate, order) = (plan.estimate, kept_order(&plan.order, outputs));
     Plan::new(PlanOp::Project { input: Box::new(plan), exprs }, outputs.to_vec(), estimate, order)
+}
+
+/// The expressions of a projection that are wanted. One that assigns to a variable does so whether its value is wanted
+/// or not.
+fn wanted_exprs(exprs: &[(ColId, Expr)], required: &ColSet) -> Vec<(ColId, Expr)> {
+    exprs.iter().filter(|(id, e)| required.contains(id) || e.uses_variables()).cloned().collect()
 }
 
 /// The leading sort keys that can still be named with these columns.

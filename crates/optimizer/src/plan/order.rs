@@ -1,6 +1,6 @@
 //! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
 
-use super::Planner;
+use super::{Planner, wanted_exprs};
 use crate::cost::{CAUTION, CostModel};
 use crate::join_order;
 use crate::scope::{self, ColSet};
@@ -74,10 +74,9 @@ impl Planner<'_> {
                 self.plan_table(get, predicates, required, keys, fetch)
             }
             Rel::Project { input: below, exprs }
-                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. } | Rel::Join { .. })
-                    && !exprs.iter().any(|(_, e)| e.uses_variables()) =>
+                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. } | Rel::Join { .. }) =>
             {
-                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let exprs = wanted_exprs(exprs, required);
                 let passes = |k: &SortKey| match &k.expr {
                     Expr::Column(id) => exprs.iter().any(|(o, e)| o == id && *e == Expr::Column(*id)),
                     _ => false,
@@ -130,7 +129,7 @@ impl Planner<'_> {
             // A projection between them neither drops rows nor reorders them.
             (Rel::Project { input: below, exprs }, Some(_)) if matches!(**below, Rel::Sort { .. }) => {
                 let Rel::Sort { input: sorted, keys } = &**below else { unreachable!("matched above") };
-                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let exprs = wanted_exprs(exprs, required);
                 let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
                 let plan = self.plan_sort(sorted, keys, fetch, &wanted)?;
                 self.project(plan, exprs)?
@@ -142,7 +141,7 @@ impl Planner<'_> {
             (Rel::Project { input: below, exprs }, Some(_))
                 if matches!(**below, Rel::Get { .. } | Rel::Filter { .. }) =>
             {
-                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let exprs = wanted_exprs(exprs, required);
                 let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
                 let plan = self.plan_limit(below, 0, fetch, &wanted)?;
                 self.project(plan, exprs)?
