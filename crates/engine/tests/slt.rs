@@ -224,6 +224,7 @@ files! {
     group_concat_order
     grouping
     handler
+    hexadecimal_literals
     hints
     histograms
     indexes

@@ -214,10 +214,9 @@ fn insert_id(value: &Value) -> u64 {
     }
 }
 
-/// Position of the greatest or least value, the first of equal ones. Next to a date, texts are compared as dates;
+/// Position of the greatest or least value: of equal ones the last is the greatest, the first the least. Next to a date, texts are compared as dates;
 /// `None` if one of them is none.
 fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usize> {
-    let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
     let among_dates = values.iter().any(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
     let order = |a: &Value, b: &Value| match among_dates {
         true => Some(compare::micros(a)?.cmp(&compare::micros(b)?)),
@@ -225,7 +224,8 @@ fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usi
     };
     let mut best = 0;
     for i in 1..values.len() {
-        if order(&values[i], &values[best])? == wanted {
+        let order = order(&values[i], &values[best])?;
+        if if greatest { order.is_ge() } else { order.is_lt() } {
             best = i;
         }
     }

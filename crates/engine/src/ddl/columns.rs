@@ -8,7 +8,7 @@ use muster_types::{
     BytesKind, Collation, ErrorCode, MemberList, NumberKind, Result, SqlError, SqlType, TextKind, UnsignedNumber,
     Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
-    store::StoredType,
+    store::{StoredType, hexadecimal},
 };
 
 /// MySQL's limits (manual 8.4.7).
@@ -193,6 +193,8 @@ pub fn default_of(
         DefaultClause::Value(Value::Null) => return Err(invalid_default(name)),
         DefaultClause::Value(_) if ty.is_long() => return Err(long_default(name)),
         DefaultClause::Value(value) => {
+            let literal = literal_of_bytes(value, *ty);
+            let value = literal.as_ref().unwrap_or(value);
             if !names_members(value, *ty) || is_blank_time(value, *ty) {
                 return Err(invalid_default(name));
             }
@@ -200,6 +202,15 @@ pub fn default_of(
             Some(DefaultValue::Value(stored))
         }
     })
+}
+
+/// A hexadecimal or bit literal as the column takes it: a number, a text that names members, or bytes. `None` for
+/// other values.
+fn literal_of_bytes(value: &Value, ty: SqlType) -> Option<Value> {
+    let Value::Bytes(bytes) = value else { return None };
+    let is_named = matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
+    let text = String::from_utf8(bytes.clone()).ok().filter(|_| is_named);
+    Some(text.map_or_else(|| hexadecimal(bytes, ty), Value::Text))
 }
 
 /// A blank text is stored as 00:00:00, but is no default.

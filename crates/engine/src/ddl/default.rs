@@ -4,14 +4,14 @@ use muster_algebra::{ColumnDef, DefaultValue};
 use muster_types::{
     SqlType, Value,
     cast::moment,
-    store::{StoreFault, StoredType, store},
+    store::{LONG_LITERAL, StoreFault, StoredType, store},
     temporal::DateModes,
     time_zone::TimeZone,
 };
 
 /// The value as the column stores it; `None` when it does not fit. Digits that the column does not hold are rounded
 /// away, as MySQL does. Unless the session is strict, a date that is refused for a part that is zero becomes the zero
-/// date, with the fault to warn of.
+/// date, and a hexadecimal literal beyond the column the largest number, with the fault to warn of.
 pub fn convert(value: &Value, column: StoredType, is_strict: bool) -> Option<(Value, Option<StoreFault>)> {
     let unfit = match store(value, column) {
         Ok(stored) => return Some((stored, None)),
@@ -19,8 +19,12 @@ pub fn convert(value: &Value, column: StoredType, is_strict: bool) -> Option<(Va
     };
     let zeros_allowed = DateModes { no_zero_date: false, no_zero_in_date: false, ..column.date_modes };
     let has_zero_part = moment(value, zeros_allowed).is_some_and(|of| of.moment.has_zero_part());
-    let becomes_zero = !is_strict && has_zero_part && matches!(unfit.fault, StoreFault::NoSuchDate(_));
-    unfit.instead.filter(|_| becomes_zero).map(|zero| (zero, Some(unfit.fault.as_warning())))
+    let is_taken = match unfit.fault {
+        StoreFault::NoSuchDate(_) => has_zero_part,
+        StoreFault::OutOfRange => matches!(value, Value::Decimal(number) if *number == LONG_LITERAL),
+        _ => false,
+    };
+    unfit.instead.filter(|_| is_taken && !is_strict).map(|instead| (instead, Some(unfit.fault.as_warning())))
 }
 
 /// The default as a session in `zone` sees it.

@@ -1,9 +1,9 @@
 //! The state of binding one statement.
 
 use super::{
-    BindEnv, column_rights::ColumnRights, declared::as_operand, dependency::Dependencies,
-    expr::literal::bytes_as_number, hints::Block, numbering::Expressions, rollup::GroupingCall, scope::FromClause,
-    star::Star, window::WindowCalls, written_null::WrittenParts,
+    BindEnv, column_rights::ColumnRights, declared::as_operand, dependency::Dependencies, hints::Block,
+    numbering::Expressions, rollup::GroupingCall, scope::FromClause, star::Star, window::WindowCalls,
+    written_null::WrittenParts,
 };
 use crate::typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, length, text_type};
 use muster_algebra::{
@@ -333,12 +333,12 @@ impl<'a> Binder<'a> {
         }
         let item = self.declared_if_wanted(item, ty);
         let item = match (item.decimals, ty.is_numeric()) {
-            (_, true) => bytes_as_number(item),
+            (_, true) => self.number_of_bytes(item),
             // As text it has the digits that it shows.
             (Some(decimals), false) if matches!(item.ty, SqlType::Float | SqlType::Double) => {
                 self.convert(item, SqlType::decimal(LONGEST_DECIMAL, decimals as u32))
             }
-            (None, false) if ty == SqlType::Year => bytes_as_number(item),
+            (None, false) if ty == SqlType::Year => self.number_of_bytes(item),
             (_, false) => item,
         };
         let is_float = |ty| matches!(ty, SqlType::Float | SqlType::Double);

@@ -514,9 +514,9 @@ fn literal(c: &mut Cursor) -> Result<Value> {
         return Ok(Value::Bytes(bytes));
     }
     if let Token::SingleQuotedByteStringLiteral(digits) = c.peek(0) {
-        let value = u64::from_str_radix(digits, 2).map_err(|_| c.error())?;
+        let bytes = bit_bytes(digits).ok_or_else(|| c.error())?;
         c.advance();
-        return Ok(Value::UInt(value));
+        return Ok(Value::Bytes(bytes));
     }
     let negative = c.accept_token(&Token::Minus);
     if !negative {
@@ -570,6 +570,16 @@ fn decimal_literal(signed: &str) -> Option<Decimal> {
     let up = cut.as_bytes().get(kept).is_some_and(|digit| *digit >= b'5');
     let step = if signed.starts_with('-') { -1 } else { 1 };
     if up { number.checked_add(Decimal::new(step, number.scale)) } else { Some(number) }
+}
+
+/// The bytes of bits, of which the first ones may be missing; `None` if they are none.
+pub(crate) fn bit_bytes(digits: &str) -> Option<Vec<u8>> {
+    if !digits.bytes().all(|b| b == b'0' || b == b'1') {
+        return None;
+    }
+    let width = digits.len().div_ceil(8) * 8;
+    let padded = format!("{digits:0>width$}");
+    Some(padded.as_bytes().chunks(8).map(|c| c.iter().fold(0, |v, b| v << 1 | (b - b'0'))).collect())
 }
 
 /// The bytes of hexadecimal digits; an odd number of them begins with half a byte.

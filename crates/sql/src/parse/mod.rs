@@ -69,7 +69,7 @@ mod statement;
 mod table_brackets;
 mod transaction;
 
-pub(crate) use column::{hex_bytes, number};
+pub(crate) use column::{bit_bytes, hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, AND_SIGN_CHAIN, OR_CHAIN, OR_SIGN_CHAIN};
 pub(crate) use encoding::{first_of_literals, is_introducer};
 pub use encoding::{literal_text, statement_text};

@@ -41,8 +41,47 @@ impl StoredType {
     }
 }
 
+/// What stands for a hexadecimal literal that is beyond all numbers, larger than any decimal.
+pub const LONG_LITERAL: Decimal = Decimal::wide(i256::MAX, 0);
+
+/// Bytes of the longest hexadecimal literal that is an integer.
+const INTEGER_BYTES: usize = 8;
+
+/// A hexadecimal or bit literal: its bytes are a number's, high ones first. More than eight are beyond all columns, and
+/// eight beyond those with a sign if the number has 64 digits of base 2 (MySQL: `Item_hex_string::save_in_field`).
+pub fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
+    let is_bits = matches!(ty, SqlType::Bit { .. });
+    if is_bits && bytes.len() <= INTEGER_BYTES || !is_bits && !ty.stored_type().is_numeric() && ty != SqlType::Year {
+        return Value::Bytes(bytes.to_vec());
+    }
+    let number = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
+    let is_signed = match ty {
+        SqlType::Int { unsigned, .. } => !unsigned,
+        _ => matches!(ty, SqlType::Decimal { .. } | SqlType::Float | SqlType::Double),
+    };
+    match bytes.len() > INTEGER_BYTES || is_signed && i64::try_from(number).is_err() {
+        true => Value::Decimal(LONG_LITERAL),
+        false => Value::UInt(number),
+    }
+}
+
+/// A hexadecimal literal that is beyond the column: it is the largest BIGINT, even for a column of decimals.
+fn store_long_literal(column: StoredType) -> Result<Value, Unfit<Value>> {
+    let (column, is_unsigned) = match column.ty {
+        SqlType::Unsigned(number) => (StoredType { ty: number.plain(), ..column }, true),
+        SqlType::Decimal { .. } | SqlType::Float | SqlType::Double => (column, false),
+        SqlType::Int { unsigned, .. } => (column, unsigned),
+        _ => (column, true),
+    };
+    let largest = if is_unsigned { u64::MAX } else { i64::MAX.unsigned_abs() };
+    store(&Value::UInt(largest), column).and_then(|stored| Err(Unfit::new(StoreFault::OutOfRange, stored)))
+}
+
 /// The value as the column stores it. NULL stays NULL: whether the column can be NULL is the caller's to know.
 pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    if matches!(value, Value::Decimal(number) if *number == LONG_LITERAL) {
+        return store_long_literal(column);
+    }
     if let SqlType::Unsigned(number) = column.ty {
         let is_negative = match value {
             Value::Text(text) => is_negative_number(text.as_bytes()),

@@ -29,7 +29,7 @@ pub(super) fn of(function: ScalarFunction, call: &CallShape) -> Option<ColumnFun
     }
 }
 
-/// The first of the greatest, or of the least, where no argument is NULL.
+/// The last of the greatest, or the first of the least, where no argument is NULL.
 fn extreme<T: ArrowPrimitiveType>(is_greatest: bool, constant: fn(&Value) -> Option<T::Native>) -> ColumnFunction
 where
     T::Native: PartialOrd,
@@ -42,7 +42,7 @@ where
         for other in rest {
             let other = column(other)?;
             for (best, other) in best.iter_mut().zip(other.values()) {
-                let is_better = if is_greatest { *other > *best } else { *other < *best };
+                let is_better = if is_greatest { *other >= *best } else { *other < *best };
                 if is_better {
                     *best = *other;
                 }

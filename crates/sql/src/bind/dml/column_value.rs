@@ -13,7 +13,7 @@
 //! ALTER TABLE copies by a third set of rules ([`Binder::altered`]).
 
 use crate::{
-    bind::{binder::Binder, expr::literal::bytes_as_number, output::chooses},
+    bind::{binder::Binder, output::chooses},
     typing::{Derivation, Item, arithmetic::KEPT_DIGITS, bytes_of_length, text_type},
 };
 use muster_algebra::{ArithmeticOp, ColId, Expr, NumberReading, Rel, ScalarFunction};
@@ -21,10 +21,8 @@ use muster_types::{
     BytesKind, Decimal, SqlType, TextKind, Value,
     charset::Charset,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    store::hexadecimal,
 };
-
-/// Bytes of the longest hexadecimal literal that is an integer.
-const INTEGER_BYTES: usize = 8;
 
 impl Binder<'_> {
     /// The value of an expression for a column of this type. A column gets the digits that a quotient keeps beyond
@@ -33,7 +31,15 @@ impl Binder<'_> {
         let is_column = matches!(item.expr, Expr::Column(_));
         let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
         match ty.stored_type().is_numeric() || ty == SqlType::Year {
-            true if !item.ty.is_temporal() => bytes_as_number(item),
+            true if item.hexadecimal => match item.as_literal() {
+                Some(Value::Bytes(bytes)) => {
+                    let value = hexadecimal(bytes, ty);
+                    let ty = super::values::value_type_of(&value, self);
+                    Item::literal(value, ty)
+                }
+                _ => item,
+            },
+            true if !item.ty.is_temporal() => item,
             _ if is_computed(&item.expr) => self.computed_zero(item, ty),
             _ => self.taken_form(item, is_column, ty),
         }
@@ -106,7 +112,7 @@ impl Binder<'_> {
     /// The value of a query's column for a column of this type: what the query computes is the value of an expression.
     pub(super) fn copied_from(&mut self, query: &Rel, id: ColId, ty: SqlType) -> Item {
         let made = self.made_by(query, id);
-        let is_number = ty.stored_type().is_numeric() || ty == SqlType::Year;
+        let is_number = ty.stored_type().is_numeric() || matches!(ty, SqlType::Year | SqlType::Bit { .. });
         if let Some((id, Expr::Literal { value: Value::Bytes(bytes), .. })) = &made
             && self.hexadecimal_columns.contains(id)
             && is_number
@@ -227,15 +233,4 @@ fn read_number(text: Item, reading: NumberReading, ty: SqlType) -> Item {
 fn as_integer(item: Item) -> Item {
     let ty = SqlType::BIGINT;
     Item::new(Expr::Cast { arg: Box::new(item.expr), ty }, ty)
-}
-
-/// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.
-pub(super) fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
-    match ty.stored_type().is_numeric() || ty == SqlType::Year {
-        true if bytes.iter().skip_while(|b| **b == 0).count() > INTEGER_BYTES => {
-            Value::Decimal(Decimal::new(1 << 64, 0))
-        }
-        true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
-        false => Value::Bytes(bytes.to_vec()),
-    }
 }

@@ -1,6 +1,6 @@
 //! Values for columns, `DEFAULT(column)` and `VALUES(column)`.
 
-use super::{NewValue, column_value::hexadecimal};
+use super::NewValue;
 use crate::{
     InsertValue,
     bind::{
@@ -12,7 +12,7 @@ use crate::{
     typing::Item,
 };
 use muster_algebra::{ColId, ColumnUse, DefaultValue, Expr, SubqueryKind};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, store::hexadecimal};
 use sqlparser::ast;
 
 impl Binder<'_> {

@@ -1,6 +1,6 @@
 //! Aggregate functions: collected here, computed by the Aggregate node, a column for the expression around.
 
-use super::{ExprContext, literal::bytes_as_number};
+use super::ExprContext;
 use crate::{
     bind::{
         binder::{Aggregates, Binder},
@@ -338,10 +338,10 @@ impl Binder<'_> {
 
     /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored, unless
     /// they have a window.
-    fn aggregated(&self, name: &str, items: Vec<Item>, in_window: bool) -> Vec<Item> {
+    fn aggregated(&mut self, name: &str, items: Vec<Item>, in_window: bool) -> Vec<Item> {
         let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
         if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
-            return items.into_iter().map(bytes_as_number).collect();
+            return items.into_iter().map(|item| self.number_of_bytes(item)).collect();
         }
         let is_extreme = matches!(name, "MIN" | "MAX") && !in_window;
         let bare = name == "ANY_VALUE" || is_extreme && items.iter().all(is_number);

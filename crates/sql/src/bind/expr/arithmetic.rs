@@ -1,6 +1,6 @@
 //! Arithmetic and bits.
 
-use super::{ExprContext, beside_number::beside_operand, literal::bytes_as_number};
+use super::{ExprContext, beside_number::beside_operand};
 use crate::{
     bind::binder::Binder,
     typing::{
@@ -74,7 +74,8 @@ impl Binder<'_> {
     }
 
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
-        let (l, r) = (self.measured(bytes_as_number(l)), self.measured(bytes_as_number(r)));
+        let (l, r) = (self.number_of_bytes(l), self.number_of_bytes(r));
+        let (l, r) = (self.measured(l), self.measured(r));
         let rules = self.arithmetic_rules();
         let mut types = arithmetic::arithmetic(op, &l, &r, rules);
         let is_unsigned = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Unsigned(_)));
@@ -206,12 +207,12 @@ impl Binder<'_> {
         let is_hexadecimal = item.hexadecimal;
         let item = match is_hexadecimal {
             true => {
-                let number = bytes_as_number(item);
+                let number = self.number_of_bytes(item);
                 self.convert(number, SqlType::Double)
             }
             false => match negative_digits {
                 Some(digits) => self.convert(item, SqlType::decimal(digits, 0)),
-                None => bytes_as_number(item),
+                None => self.number_of_bytes(item),
             },
         };
         if item.ty == SqlType::BIGINT_UNSIGNED && item.as_literal().is_none() {
@@ -273,7 +274,8 @@ impl Binder<'_> {
         let ty = SqlType::BIGINT_UNSIGNED;
         let mut exprs = Vec::with_capacity(args.len());
         for item in items {
-            exprs.push(self.bits_of(bytes_as_number(item)));
+            let item = self.number_of_bytes(item);
+            exprs.push(self.bits_of(item));
         }
         if is_null && !exprs.iter().any(Expr::has_subquery) {
             // The other operand is not asked for.
@@ -291,7 +293,13 @@ impl Binder<'_> {
         let ty = bytes_of_length(length.into());
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
-            args.push(if shifts && i == 1 { self.bits_of(bytes_as_number(item)) } else { item.expr });
+            args.push(match shifts && i == 1 {
+                true => {
+                    let item = self.number_of_bytes(item);
+                    self.bits_of(item)
+                }
+                false => item.expr,
+            });
         }
         Item::new(Expr::Call { function, args, ty }, ty)
     }

@@ -1,9 +1,6 @@
 //! Comparisons: both sides get one type.
 
-use super::{
-    ExprContext, beside_number::beside_compared, compare_op, json::truth_beside_json, literal::bytes_as_number,
-    rows::row_width,
-};
+use super::{ExprContext, beside_number::beside_compared, compare_op, json::truth_beside_json, rows::row_width};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
@@ -123,8 +120,8 @@ impl<'a> Binder<'a> {
         let types = (l.ty, r.ty);
         let (l, r) = (bytes_as_text(l, types.1), bytes_as_text(r, types.0));
         let (l, r) = match (l.ty.is_numeric(), r.ty.is_numeric()) {
-            (true, _) => (l, bytes_as_number(r)),
-            (_, true) => (bytes_as_number(l), r),
+            (true, _) => (l, self.number_of_bytes(r)),
+            (_, true) => (self.number_of_bytes(l), r),
             _ => (l, r),
         };
         // A constant takes the column's type where it means the same there, so that the column stays bare.

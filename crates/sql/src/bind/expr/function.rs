@@ -1,6 +1,6 @@
 //! Functions of one row: argument counts, argument types, result types.
 
-use super::{ExprContext, literal::bytes_as_number};
+use super::ExprContext;
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, bytes_of_length, decimal_digits, display_length, fold, numeric_type},
@@ -239,6 +239,7 @@ impl Binder<'_> {
             "INTERVAL" => self.interval_call(args, cx),
             "BIT_COUNT" => {
                 let item = self.expr(args[0], cx)?;
+                let item = self.number_of_bytes(item);
                 let arg = if item.ty.is_bytes() { item.expr } else { self.bits_of(item) };
                 let ty = SqlType::BIGINT;
                 Ok(Item::new(Expr::Call { function: F::BitCount, args: vec![arg], ty }, ty))
@@ -342,7 +343,8 @@ impl Binder<'_> {
     /// `INTERVAL(n, a, b, ..)`: how many of the rising numbers `a, b, ..` are not above `n`; -1 for NULL.
     fn interval_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let number = |b: &mut Self, e: &ast::Expr, cx: &mut ExprContext| -> Result<Item> {
-            let item = bytes_as_number(b.expr(e, cx)?);
+            let item = b.expr(e, cx)?;
+            let item = b.number_of_bytes(item);
             let ty = numeric_type(item.ty);
             Ok(b.convert(item, ty))
         };
@@ -404,7 +406,7 @@ impl Binder<'_> {
 
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
         let is_hexadecimal = items.first().is_some_and(|item| item.hexadecimal);
-        items = items.into_iter().map(bytes_as_number).collect();
+        items = items.into_iter().map(|item| self.number_of_bytes(item)).collect();
         let second = if items.len() > 1 { items.pop() } else { None };
         let Some(first) = items.pop() else { return Item::null() };
         let (shown, decimals) = (first.ty, first.decimals);

@@ -1,8 +1,6 @@
 //! Functions of the table in `muster_functions`: arguments are converted as their entries say.
 
-use super::{
-    ExprContext, function::wrong_count, json::truth_value, literal::bytes_as_number, text_arguments::text_result,
-};
+use super::{ExprContext, function::wrong_count, json::truth_value, text_arguments::text_result};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, bytes_of_length, display_length, fold, numeric_type, text_of_length},
@@ -274,7 +272,7 @@ impl Binder<'_> {
             Takes::DigitText if matches!(item.as_literal(), Some(Value::Bytes(bytes)) if bytes.is_empty()) => {
                 self.convert_to_text(item, default)
             }
-            Takes::DigitText => match bytes_as_number(item) {
+            Takes::DigitText => match self.number_of_bytes(item) {
                 item if item.ty.is_bytes() => item,
                 item => {
                     let item = self.bits_as_digits(item);
@@ -283,14 +281,20 @@ impl Binder<'_> {
             },
             Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
             Takes::Bytes => self.convert_to_text(item, default),
-            Takes::Int => self.count(bytes_as_number(item)),
+            Takes::Int => {
+                let item = self.number_of_bytes(item);
+                self.count(item)
+            }
             Takes::Bits => {
-                let item = bytes_as_number(item);
+                let item = self.number_of_bytes(item);
                 Item::new(self.bits_of(item), SqlType::BIGINT_UNSIGNED)
             }
-            Takes::Double => self.convert(bytes_as_number(item), SqlType::Double),
+            Takes::Double => {
+                let item = self.number_of_bytes(item);
+                self.convert(item, SqlType::Double)
+            }
             Takes::Number => {
-                let item = bytes_as_number(item);
+                let item = self.number_of_bytes(item);
                 let ty = match numeric_type(item.ty) {
                     SqlType::Null => SqlType::Double,
                     // Fractional seconds are those of a double.
@@ -309,7 +313,7 @@ impl Binder<'_> {
                 let number = self.convert(item, SqlType::BIGINT);
                 self.convert(number, EXACT_SECONDS)
             }
-            _ => bytes_as_number(item),
+            _ => self.number_of_bytes(item),
         };
         let mut as_seconds = |binder: &mut Self, moment: Item| binder.convert(moment, EXACT_SECONDS).expr;
         if let Some(seconds) = self.of_each_moment(&item, EXACT_SECONDS, &mut as_seconds) {
@@ -398,7 +402,13 @@ impl Binder<'_> {
             }
             None => SqlType::Double,
         };
-        Ok(items.into_iter().map(|item| self.convert(bytes_as_number(item), ty)).collect())
+        Ok(items
+            .into_iter()
+            .map(|item| {
+                let item = self.number_of_bytes(item);
+                self.convert(item, ty)
+            })
+            .collect())
     }
 
     /// Most characters of an argument as the statement has it.

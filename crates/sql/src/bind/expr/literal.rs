@@ -3,7 +3,7 @@
 use crate::{
     bind::{Parameters, binder::Binder},
     deprecated_charset,
-    parse::{hex_bytes, number},
+    parse::{bit_bytes, hex_bytes, number},
     typing::{Derivation, Item},
 };
 use muster_algebra::Expr;
@@ -206,23 +206,36 @@ fn time_literal(text: &str) -> Option<(Value, SqlType)> {
 
 /// `b'0101'`: bytes, of which a number is made where one is wanted.
 fn bits(digits: &str) -> Result<Item> {
-    if !digits.bytes().all(|b| b == b'0' || b == b'1') {
-        return Err(SqlError::syntax(digits, 1));
-    }
-    let width = digits.len().div_ceil(8) * 8;
-    let padded = format!("{digits:0>width$}");
-    let bytes: Vec<u8> = padded.as_bytes().chunks(8).map(|c| c.iter().fold(0, |v, b| v << 1 | (b - b'0'))).collect();
-    let value = Value::Bytes(bytes);
+    let value = bit_bytes(digits).map(Value::Bytes).ok_or_else(|| SqlError::syntax(digits, 1))?;
     let ty = value_type(&value, Collation::Binary);
     Ok(Item { hexadecimal: true, is_bits: true, ..Item::literal(value, ty) })
 }
 
-/// A hexadecimal or bit literal where a number is wanted: its last eight bytes are the number's, high ones first. Other
-/// byte strings are numbers by their text.
+impl Binder<'_> {
+    /// A hexadecimal or bit literal where a number is wanted, with warning 1292 of one that is longer than numbers are.
+    pub(crate) fn number_of_bytes(&mut self, item: Item) -> Item {
+        if let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal)
+            && is_long(bytes)
+        {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let message = format!("Truncated incorrect BINARY value: 'x'{digits}''");
+            self.warn(ErrorCode::TruncatedWrongValue, message);
+        }
+        bytes_as_number(item)
+    }
+}
+
+/// Returns true if the number of the bytes has more than eight of them.
+fn is_long(bytes: &[u8]) -> bool {
+    bytes.iter().skip_while(|byte| **byte == 0).count() > size_of::<u64>()
+}
+
+/// A hexadecimal or bit literal where a number is wanted: its bytes are the number's, high ones first. A longer number
+/// is 0 (MySQL: `Item_hex_string::val_int`). Other byte strings are numbers by their text.
 pub(crate) fn bytes_as_number(item: Item) -> Item {
     match item.as_literal() {
         Some(Value::Bytes(b)) if item.hexadecimal => {
-            let n = b.iter().fold(0u64, |v, b| v << 8 | *b as u64);
+            let n = if is_long(b) { 0 } else { b.iter().fold(0u64, |v, b| v << 8 | *b as u64) };
             // Digits of the largest number of so many bytes.
             let most = u64::MAX.checked_shr(64 - 8 * b.len().clamp(1, 8) as u32).unwrap_or(u64::MAX);
             let digits = most.ilog10() as u8 + 1;

@@ -6,8 +6,8 @@
 //! ```
 
 use super::{
-    ExprContext, beside_number::beside_compared, compare::is_string, json::truth_beside_json, literal::bytes_as_number,
-    not, row_parts, rows::subquery,
+    ExprContext, beside_number::beside_compared, compare::is_string, json::truth_beside_json, not, row_parts,
+    rows::subquery,
 };
 use crate::{
     bind::{binder::Binder, declared::stored_year},
@@ -111,7 +111,10 @@ impl Binder<'_> {
         let is_real = |item: &Item| is_string_or_moment(item) || matches!(item.ty, SqlType::Float | SqlType::Double);
         let is_real = items.iter().any(|item| item.ty != SqlType::Null && is_real(item));
         Ok(items.map(|item| match is_real {
-            true => self.convert(bytes_as_number(item), SqlType::Double),
+            true => {
+                let item = self.number_of_bytes(item);
+                self.convert(item, SqlType::Double)
+            }
             false => item,
         }))
     }
@@ -305,9 +308,10 @@ impl Binder<'_> {
                 let item = self.convert_to_text(item, self.default_collation());
                 self.comparable_as_it_is(left, item, operation, false)
             }
-            _ if left.ty.is_temporal() && item.ty.is_numeric() => {
-                Ok((self.convert(left, SqlType::Double), self.convert(bytes_as_number(item), SqlType::Double)))
-            }
+            _ if left.ty.is_temporal() && item.ty.is_numeric() => Ok((self.convert(left, SqlType::Double), {
+                let item = self.number_of_bytes(item);
+                self.convert(item, SqlType::Double)
+            })),
             _ => self.comparable_as_it_is(left, item, operation, false),
         }
     }

@@ -1,6 +1,6 @@
 //! Dates: INTERVAL arithmetic, EXTRACT.
 
-use super::{ExprContext, case::case, function::call, literal::bytes_as_number};
+use super::{ExprContext, case::case, function::call};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
@@ -78,7 +78,7 @@ impl Binder<'_> {
         let Interval { unit, count } = interval;
         let (warnings, is_null) = (self.warnings.len(), start.is_null_literal());
         let collation = self.default_collation();
-        let count = if unit.parts().is_empty() { bytes_as_number(count) } else { count };
+        let count = if unit.parts().is_empty() { self.number_of_bytes(count) } else { count };
         let digits = interval_digits(unit, count.ty);
         let start = self.of_whole_day(start);
         let start = match moves_days(unit) {
