@@ -304,6 +304,7 @@ files! {
     timestamps
     transactions
     union_as_it_came
+    union_of_bytes
     union_order
     update
     user_variable_collations

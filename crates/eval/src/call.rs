@@ -214,8 +214,8 @@ fn insert_id(value: &Value) -> u64 {
     }
 }
 
-/// Position of the greatest or least value: of equal ones the last is the greatest, the first the least. Next to a date, texts are compared as dates;
-/// `None` if one of them is none.
+/// Position of the greatest or least value: of equal ones the last is the greatest, the first the least. Next to a
+/// date, texts are compared as dates; `None` if one of them is none.
 fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usize> {
     let among_dates = values.iter().any(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
     let order = |a: &Value, b: &Value| match among_dates {

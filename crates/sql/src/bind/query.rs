@@ -8,10 +8,14 @@ use super::{
 use crate::{
     Locking,
     statement::{locking_of, tables_of},
-    typing::{Item, result},
+    typing::{Item, bytes_of_length, fold, result},
 };
 use muster_algebra::{ColId, Expr, Rel, SortKey};
-use muster_types::{ErrorCode, Result, SqlError, SqlType};
+use muster_types::{
+    BytesKind, ErrorCode, Result, SqlError, SqlType, Value,
+    charset::valid_up_to,
+    store::{StoreFault, text::printable},
+};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
 
@@ -183,6 +187,9 @@ impl Binder<'_> {
         let given: Vec<Vec<ColId>> =
             inputs.iter().map(|q| q.outputs.iter().map(|output| output.id).collect()).collect();
         let names: Vec<Output> = inputs[0].outputs.clone();
+        for input in &mut inputs {
+            self.cut_bytes(input, &types, &names);
+        }
         let rest = inputs.split_off(distinct);
         let mut groups = Vec::new();
         if !inputs.is_empty() {
@@ -204,6 +211,25 @@ impl Binder<'_> {
         }
         let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
         Ok(BoundQuery { rel, outputs })
+    }
+
+    /// Cuts constant byte strings where they are no text any more, if their column is one, with warning 1366: the
+    /// temporary table of a union stores them.
+    fn cut_bytes(&mut self, query: &mut BoundQuery, types: &[SqlType], names: &[Output]) {
+        for ((output, ty), name) in query.outputs.iter().zip(types).zip(names) {
+            let SqlType::Text { collation, .. } = *ty else { continue };
+            let Some(expr) = made_by(&mut query.rel, output.id) else { continue };
+            let Some(Value::Bytes(mut bytes)) = fold::constant(expr) else { continue };
+            let valid = valid_up_to(collation.character_set(), &bytes);
+            if valid == bytes.len() {
+                continue;
+            }
+            let shown = printable(&bytes[valid..]);
+            let message = StoreFault::Incorrect("string").message(&name.name, &shown, 1);
+            bytes.truncate(valid);
+            *expr = Expr::literal(Value::Bytes(bytes), self.columns.ty(output.id));
+            self.warn(ErrorCode::TruncatedWrongValueForField, message);
+        }
     }
 
     /// Digits behind the point that the floating-point columns of a union show.
@@ -237,12 +263,22 @@ impl Binder<'_> {
                 let item = |q: &BoundQuery| {
                     let output = &q.outputs[i];
                     let item = Item { derivation: output.derivation, ..self.column_item(output.id) };
+                    // What CAST makes has a variable length.
+                    let is_column = self.columns.get(output.id).origin.is_some();
+                    let ty = match item.ty {
+                        SqlType::Bytes { kind: BytesKind::Binary, length } if !is_column => {
+                            bytes_of_length(length.into())
+                        }
+                        ty => ty,
+                    };
+                    let item = Item { ty, ..item };
                     match literal_of(&q.rel, output.id) {
                         Some(literal) => Item { expr: literal.clone(), ..item },
                         None => item,
                     }
                 };
                 let items: Vec<Item> = inputs.iter().map(item).collect();
+                let items = self.members_beside_char(&items);
                 result::result_type(&items.iter().collect::<Vec<_>>(), self.default_collation(), operation)
             })
             .collect()
@@ -396,6 +432,15 @@ fn literal_of(rel: &Rel, id: ColId) -> Option<&Expr> {
             exprs.iter().find(|(column, _)| *column == id).map(|(_, expr)| expr).filter(|expr| is_literal(expr))
         }
         Rel::Sort { input, .. } | Rel::Limit { input, .. } => literal_of(input, id),
+        _ => None,
+    }
+}
+
+/// The expression that makes a column of a query.
+fn made_by(rel: &mut Rel, id: ColId) -> Option<&mut Expr> {
+    match rel {
+        Rel::Project { exprs, .. } => exprs.iter_mut().find(|(column, _)| *column == id).map(|(_, expr)| expr),
+        Rel::Sort { input, .. } | Rel::Limit { input, .. } => made_by(input, id),
         _ => None,
     }
 }

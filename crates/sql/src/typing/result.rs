@@ -32,6 +32,10 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
             _ => computed_double(i).unwrap_or_else(|| byte_length(i.ty)),
         };
         let length = known.iter().map(|i| of(i)).max().unwrap_or(0);
+        // A temporary table has all values in the length of a BINARY, unless one is a string of variable length.
+        if operation == UNION && known.iter().all(|i| !is_of_variable_length(i.ty)) {
+            return Ok(SqlType::Bytes { kind: BytesKind::Binary, length });
+        }
         return Ok(bytes_of_length(length.into()));
     }
     if are_numbers {
@@ -57,6 +61,12 @@ fn computed_double(item: &Item) -> Option<u32> {
     const LONGEST: u32 = 23;
     let is_computed = item.ty == SqlType::Double && !matches!(item.expr, Expr::Column(_) | Expr::Literal { .. });
     is_computed.then(|| item.decimals.map_or(LONGEST, |decimals| DIGITS + u32::from(decimals)))
+}
+
+fn is_of_variable_length(ty: SqlType) -> bool {
+    let is_fixed =
+        matches!(ty, SqlType::Text { kind: TextKind::Char, .. } | SqlType::Bytes { kind: BytesKind::Binary, .. });
+    (ty.is_text() || ty.is_bytes()) && !is_fixed
 }
 
 fn text_kind(ty: SqlType) -> Option<TextKind> {

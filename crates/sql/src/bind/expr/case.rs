@@ -308,15 +308,21 @@ impl Binder<'_> {
         }
     }
 
-    /// The items that decide on a type: columns of ENUM and SET are CHAR beside a CHAR.
-    fn members_beside_char(&self, items: &[Item]) -> Vec<Item> {
+    /// The items that decide on a type: columns of ENUM and SET are CHAR beside a CHAR or BINARY.
+    pub(in crate::bind) fn members_beside_char(&self, items: &[Item]) -> Vec<Item> {
         let char_of = |item: &Item| match (self.declared_type(item), item.ty) {
             (Some(SqlType::Enum(_) | SqlType::Set(_)), SqlType::Text { length, collation, .. }) => {
                 Some(SqlType::Text { kind: TextKind::Char, length, collation })
             }
             _ => None,
         };
-        let has_char = items.iter().any(|item| matches!(item.ty, SqlType::Text { kind: TextKind::Char, .. }));
+        let is_char = |item: &Item| {
+            matches!(
+                item.ty,
+                SqlType::Text { kind: TextKind::Char, .. } | SqlType::Bytes { kind: BytesKind::Binary, .. }
+            )
+        };
+        let has_char = items.iter().any(is_char);
         let decides = |item: &Item| match char_of(item).filter(|_| has_char) {
             Some(ty) => Item { ty, ..item.clone() },
             None => item.clone(),
