@@ -115,6 +115,11 @@ impl Columns {
         self.get(id).ty
     }
 
+    /// Gives a column a type that holds all its values, too.
+    pub fn set_type(&mut self, id: ColId, ty: SqlType) {
+        self.metas[id.0 as usize].ty = ty;
+    }
+
     /// Says that a column's values come from there unchanged.
     pub fn set_origin(&mut self, id: ColId, origin: Option<ColumnOrigin>) {
         self.metas[id.0 as usize].origin = origin;

@@ -180,6 +180,7 @@ files! {
     collation_of_first
     collations
     collations_of_languages
+    constants_read_once
     constraints
     cost_tables
     counters

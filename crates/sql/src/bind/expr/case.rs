@@ -28,6 +28,7 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let mut tests = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
+        let mut first = None;
         for when in conditions {
             tests.push(match operand {
                 None => {
@@ -38,7 +39,10 @@ impl Binder<'_> {
                 Some(operand) => {
                     let (operand, value) = (self.expr(operand, cx)?, self.expr(&when.condition, cx)?);
                     let (operand, value) = self.json_in_case(operand, value);
-                    self.compare_member(operand, value, "case")?.expr
+                    let before = self.warnings.len();
+                    let test = self.compare_member(operand, value, "case")?.expr;
+                    self.forget_repeated(first.get_or_insert(before..self.warnings.len()), before);
+                    test
                 }
             });
             results.push(self.expr(&when.result, cx)?);

@@ -5,14 +5,16 @@ use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
 };
-use muster_algebra::{CompareOp, Expr, Quantifier, ScalarFunction};
+use muster_algebra::{ArithmeticOp, Columns, CompareOp, Expr, Quantifier, Rel, ScalarFunction, SubqueryKind};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
     cast::deprecation,
+    sql_type::DECIMAL128_MAX_PRECISION,
     store::{StoreFault, text::printable},
     temporal::{self, DateModes, FSP_MAX, ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
+use std::ops::Range;
 
 /// How two values are compared.
 pub(super) type Comparing<'a> = fn(&mut Binder<'a>, CompareOp, Item, Item) -> Result<Item>;
@@ -75,6 +77,14 @@ impl<'a> Binder<'a> {
         self.compare_refusing(op, l, r, false)
     }
 
+    /// Takes back those warnings since there were `again` that the first comparison, whose warnings have the range
+    /// `first`, has had: the operand of several comparisons is read once.
+    pub(super) fn forget_repeated(&mut self, first: &Range<usize>, again: usize) {
+        let later = self.warnings.split_off(again.min(self.warnings.len()));
+        let known: Vec<SqlError> = self.warnings.get(first.clone()).unwrap_or_default().to_vec();
+        self.warnings.extend(later.into_iter().filter(|warning| !known.contains(warning)));
+    }
+
     fn compare_refusing(&mut self, op: CompareOp, l: Item, r: Item, refuses: bool) -> Result<Item> {
         let (l, r) = self.comparable_refusing(l, r, symbol(op), refuses)?;
         Ok(Item::bool(Expr::compare(op, l.expr, r.expr)))
@@ -131,8 +141,31 @@ impl<'a> Binder<'a> {
         if let Some(literal) = self.adapted(&l, r.ty, &r, refuses)? {
             return Ok((literal, r));
         }
+        let (l, r) = (self.with_real_digits(l), self.with_real_digits(r));
         let ty = comparison::comparison_type(l.ty, r.ty);
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
+    }
+
+    /// A product with a literal, which may be the value of a subquery, in the type of the digits that it can have. Its
+    /// own type counts the zero in front of the literal's point as a digit, and may need 256 bits for that.
+    fn with_real_digits(&mut self, mut item: Item) -> Item {
+        if !matches!(item.ty, SqlType::Decimal { precision, .. } if precision > DECIMAL128_MAX_PRECISION) {
+            return item;
+        }
+        let product = match &mut item.expr {
+            Expr::Subquery(subquery) => match (&subquery.kind, &mut *subquery.rel, &subquery.outputs[..]) {
+                (SubqueryKind::Scalar, Rel::Project { exprs, .. }, [output]) => {
+                    exprs.iter_mut().find(|(id, _)| id == output).map(|(_, expr)| expr)
+                }
+                _ => None,
+            },
+            expr => Some(expr),
+        };
+        let Some(narrow) = product.and_then(|product| narrow_product(product, &self.columns)) else { return item };
+        if let Expr::Subquery(subquery) = &item.expr {
+            subquery.outputs.iter().for_each(|output| self.columns.set_type(*output, narrow));
+        }
+        Item { ty: narrow, ..item }
     }
 
     /// A text next to a DATE, both from the row, without its time of day, as comparison operators have it (MySQL:
@@ -476,4 +509,24 @@ fn symbol(op: CompareOp) -> &'static str {
         CompareOp::GtEq => ">=",
         CompareOp::NullSafeEq => "<=>",
     }
+}
+
+/// Gives a product of a literal and another decimal the digits that it can have, if it is one and 128 bits hold them;
+/// returns the type.
+fn narrow_product(product: &mut Expr, columns: &Columns) -> Option<SqlType> {
+    let Expr::Arithmetic { op: ArithmeticOp::Mul, left, right, ty } = product else { return None };
+    let SqlType::Decimal { scale, .. } = *ty else { return None };
+    let digits = |expr: &Expr| match expr {
+        Expr::Literal { value: Value::Decimal(number), .. } => {
+            number.narrow().map(|unscaled| unscaled.unsigned_abs().max(1).ilog10() + 1)
+        }
+        Expr::Column(id) => columns.ty(*id).decimal_digits().map(|(precision, _)| precision.into()),
+        _ => None,
+    };
+    let precision = digits(left)? + digits(right)?;
+    let is_narrow = (u32::from(scale)..=DECIMAL128_MAX_PRECISION.into()).contains(&precision);
+    is_narrow.then(|| {
+        *ty = SqlType::decimal(precision, scale.into());
+        *ty
+    })
 }

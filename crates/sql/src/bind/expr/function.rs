@@ -349,11 +349,16 @@ impl Binder<'_> {
             Ok(b.convert(item, ty))
         };
         let (mut tests, mut results) = (Vec::new(), vec![self.given(Value::Int(-1))]);
+        let before = self.warnings.len();
         let first = number(self, args[0], cx)?;
+        let first_warnings = before..self.warnings.len();
         tests.push(Expr::IsNull { arg: Box::new(first.expr), negated: false });
         for (i, bound) in args[1..].iter().enumerate() {
             // Bound for each comparison: a subquery in it may be in a statement only once.
-            let (n, bound) = (number(self, args[0], cx)?, number(self, bound, cx)?);
+            let again = self.warnings.len();
+            let n = number(self, args[0], cx)?;
+            self.forget_repeated(&first_warnings, again);
+            let bound = number(self, bound, cx)?;
             tests.push(self.compare_exactly(CompareOp::Lt, n, bound)?.expr);
             results.push(self.given(Value::Int(i as i64)));
         }

@@ -70,11 +70,17 @@ impl Binder<'_> {
         if !negated && low == high && low.as_literal().is_some_and(|value| !value.is_null()) {
             return self.compare(CompareOp::Eq, first, low);
         }
+        let is_constant_text = is_string(&first) && is_constant(&first);
+        let before = self.warnings.len();
         let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
         let (at_least, at_most) =
             if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
         let args =
             vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
+        // The constant has been read twice, and once is enough.
+        if is_constant_text && matches!(self.warnings.get(before..), Some([once, again, ..]) if once == again) {
+            self.warnings.remove(before + 1);
+        }
         if is_null {
             self.forget_conversions(warnings);
         }
@@ -200,10 +206,13 @@ impl Binder<'_> {
         let mut left: Option<Item> = None;
         let mut rights = Vec::with_capacity(items.len());
         let mut uniform = true;
+        let mut first = None;
         let warnings = self.warnings.len();
         for item in items.iter().cloned() {
             let left_side = if is_given(&item) { given.clone() } else { arg.clone() };
+            let before = self.warnings.len();
             let (l, r) = self.member(left_side, item, " IN ")?;
+            self.forget_repeated(first.get_or_insert(before..self.warnings.len()), before);
             // Documents are equal that differ in their bytes, as 1 and 1.0 do.
             uniform &= l.ty != SqlType::Json && left.as_ref().is_none_or(|known| *known == l);
             left.get_or_insert(l);
@@ -214,6 +223,7 @@ impl Binder<'_> {
         }
         // The comparisons are made once more, and warn again.
         self.warnings.truncate(warnings);
+        let mut first = None;
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             let left = match i > 0 && arg.expr.has_subquery() {
@@ -224,7 +234,9 @@ impl Binder<'_> {
                 false if is_given(&item) => given.clone(),
                 false => arg.clone(),
             };
+            let before = self.warnings.len();
             args.push(self.compare_member(left, item, " IN ")?.expr);
+            self.forget_repeated(first.get_or_insert(before..self.warnings.len()), before);
         }
         let any = Expr::Logic { op: LogicOp::Or, args };
         Ok(Item::bool(if negated { not(any) } else { any }))
