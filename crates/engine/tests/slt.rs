@@ -182,6 +182,7 @@ files! {
     collations_of_languages
     constants_read_once
     constraints
+    copied_strings
     cost_tables
     counters
     create_select_types

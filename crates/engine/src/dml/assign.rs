@@ -53,6 +53,9 @@ pub fn changed(
             NewValue::Expr(expr) => {
                 let own = |id| columns.iter().position(|c| *c == id).map(|at| new[at].clone());
                 let computed = evaluation.value(expr, &|id| own(id).or_else(|| value(id)))?;
+                if let Some(from) = evaluation.column(expr) {
+                    conversion.refuse_cut(from, def, &computed, row)?;
+                }
                 conversion.stored(def, &computed, row)?
             }
         };

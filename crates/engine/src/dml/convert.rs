@@ -2,9 +2,9 @@
 //! instead.
 
 use crate::statement::StatementContext;
-use muster_algebra::ColumnDef;
+use muster_algebra::{ColumnDef, ColumnMeta};
 use muster_types::{
-    ErrorCode, Result, SqlError, SqlModes, SqlType, Value,
+    BytesKind, ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value,
     charset::{Charset, valid_up_to},
     store::{
         StoreFault, StoredType, Unfit, implicit_default, store,
@@ -83,6 +83,12 @@ fn microseconds_of(value: &Value) -> Cow<'_, Value> {
     }
 }
 
+/// Returns true for strings of these lengths whose own length takes as many bytes, one or two.
+fn are_alike(a: u32, b: u32, bytes_of_character: u32) -> bool {
+    let is_short = |length: u32| length.saturating_mul(bytes_of_character) <= u8::MAX.into();
+    is_short(a) == is_short(b)
+}
+
 /// Converts the values of a statement.
 #[derive(Clone, Copy)]
 pub struct Conversion<'a> {
@@ -137,6 +143,36 @@ impl<'a> Conversion<'a> {
                 Ok(stored)
             }
             Err(unfit) => self.unfit(column, value, unfit, row),
+        }
+    }
+
+    /// Error 1265 in strict mode for a string of a column that is longer than the column it is copied to, if MySQL
+    /// copies its bytes (`do_varstring`): blanks at its end count, too.
+    pub fn refuse_cut(&self, from: &ColumnMeta, column: &ColumnDef, value: &Value, row: u64) -> Result<()> {
+        if !self.is_strict() || from.origin.is_none() {
+            return Ok(());
+        }
+        let (length, longest) = match (value, from.ty, column.ty) {
+            (
+                Value::Text(text),
+                SqlType::Text { kind: TextKind::VarChar, length: given, collation },
+                SqlType::Text { kind: TextKind::VarChar, length, collation: other },
+            ) if collation == other && are_alike(given, length, collation.charset_max_bytes()) => {
+                (text.chars().count(), length)
+            }
+            (
+                Value::Bytes(bytes),
+                SqlType::Bytes { kind: BytesKind::VarBinary, length: given },
+                SqlType::Bytes { kind: BytesKind::VarBinary, length },
+            ) if are_alike(given, length, 1) => (bytes.len(), length),
+            _ => return Ok(()),
+        };
+        match length > longest as usize {
+            true => {
+                let fault = StoreFault::Truncated;
+                Err(SqlError::new(fault.code(), fault.message(&column.name, "", row)))
+            }
+            false => Ok(()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     subqueries::{self, DependentSubqueries},
 };
 use crate::statement::{StatementContext, StatementTables};
-use muster_algebra::{ColId, Columns, Expr};
+use muster_algebra::{ColId, ColumnMeta, Columns, Expr};
 use muster_eval::Evaluator;
 use muster_functions::CallStates;
 use muster_sql::bind::{Surroundings, TableSearch};
@@ -100,6 +100,14 @@ impl<'a> Evaluation<'a> {
             self.conversion.context.warn(warning.code, warning.message);
         }
         outcome.unwrap_or_else(|| Err(SqlError::unsupported("this expression in a statement that changes rows")))
+    }
+
+    /// The column that an expression is; `None` for others.
+    pub fn column(&self, expr: &Expr) -> Option<&ColumnMeta> {
+        match expr {
+            Expr::Column(id) => Some(self.columns.get(*id)),
+            _ => None,
+        }
     }
 
     /// The search of one table with the constants of the statement in their places.

@@ -160,7 +160,9 @@ fn insert_query(
             context.check_interrupt()?;
             let number = insert.counts.records + 1;
             let mut row = vec![Value::Null; bound.target.columns.len()];
-            for (column, value) in bound.given.iter().zip(values) {
+            for ((column, value), (id, _)) in bound.given.iter().zip(values).zip(&query.outputs) {
+                let def = &insert.target.columns()[*column];
+                conversion.refuse_cut(bound.surroundings.columns.get(*id), def, value, number)?;
                 row[*column] = stored(insert, *column, value, number)?;
             }
             put_defaults(insert, &bound.given, &mut row, number)?;
