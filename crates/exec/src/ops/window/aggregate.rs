@@ -37,7 +37,8 @@ impl Aggregated {
         Ok(match &self.kind {
             Kind::CountRows => Arc::new(Int64Array::from_iter_values(frames.iter().map(|f| f.len() as i64))),
             Kind::Count => {
-                let counts = Counts::of(values.nulls(), rows);
+                // An array of the type NULL has no null buffer of its own.
+                let counts = Counts::of(values.logical_nulls().as_ref(), rows);
                 Arc::new(Int64Array::from_iter_values(frames.iter().map(|frame| counts.within(frame) as i64)))
             }
             Kind::ExactSum(ty) => exact_sums(&values, frames, ty)?,
