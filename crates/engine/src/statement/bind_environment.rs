@@ -4,7 +4,7 @@ use super::{StatementContext, StatementTables, found_rows::CountedRows};
 use crate::{
     accounts::{AccountKey, Privilege, graph},
     short_path::TextVariable,
-    variables::{self, OF_BINDING, definitions::Kind},
+    variables::{self, OF_BINDING, OF_PLANS, definitions::Kind},
 };
 use muster_sql::{BesideNumber, BindEnv, Locking, MomentValue, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, SqlModes, Value, charset::Charset, temporal::DateModes, time_zone::TimeZone};
@@ -102,6 +102,8 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn kept_variable(&self, name: &str) -> Value {
         let session = &self.context.session;
+        // Otherwise a kept plan would serve sessions that have another value.
+        debug_assert!(OF_BINDING.contains(&name) || OF_PLANS.contains(&name), "{name} is not part of the plan's key");
         match name {
             // A prepared statement follows a limit that has grown.
             "group_concat_max_len" => {

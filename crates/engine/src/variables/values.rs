@@ -25,6 +25,18 @@ const LAST_SECOND: f64 = i32::MAX as f64;
 pub const OF_BINDING: &[&str] =
     &["sql_mode", "div_precision_increment", "default_week_format", "lc_time_names", "max_sort_length"];
 
+/// Variables that a bound statement may hold the value of besides those of [`OF_BINDING`]: plans are kept for each
+/// combination of them too.
+pub const OF_PLANS: &[&str] = &[
+    "block_encryption_mode",
+    "cte_max_recursion_depth",
+    "group_concat_max_len",
+    "max_allowed_packet",
+    "secure_file_priv",
+    "server_id",
+    "sql_auto_is_null",
+];
+
 /// Variables whose session value is the global one of when the client connected.
 const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
 

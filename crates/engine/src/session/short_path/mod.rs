@@ -202,13 +202,10 @@ impl SessionState {
             "collation_connection",
             "time_zone",
             "optimizer_switch",
-            "group_concat_max_len",
-            "max_sort_length",
-            "sql_auto_is_null",
             // Which ranges are locked decides how rows are found.
             "transaction_isolation",
         ];
-        let names = names.into_iter().chain(variables::OF_BINDING.iter().copied());
+        let names = names.into_iter().chain([variables::OF_BINDING, variables::OF_PLANS].concat());
         let database = self.current_database.as_deref();
         let has_temporary = self.tables.has_temporary();
         let all: Vec<String> = [self.login.user.clone(), self.login.host.clone(), self.login.account_host.clone()]
