@@ -187,6 +187,7 @@ files! {
     counters
     create_select_types
     create_table_select
+    cut_fractions
     databases
     date_offsets
     date_offsets_compared

@@ -7,13 +7,10 @@ use muster_types::{
     BytesKind, ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value,
     charset::{Charset, valid_up_to},
     store::{
-        StoreFault, StoredType, Unfit, implicit_default, store,
+        StoreFault, StoredType, Unfit, fraction_cut, implicit_default, store,
         text::{incorrect_part, printable},
     },
-    temporal::{
-        DateModes, MICROS_PER_SECOND, Moment, datetime_of, datetime_parts, moved_datetime, read_datetime, read_time,
-    },
-    time_zone::TimeZone,
+    temporal::{Moment, datetime_of, datetime_parts, moved_datetime, read_datetime, read_time},
 };
 use std::borrow::Cow;
 
@@ -26,61 +23,6 @@ pub enum Leniency {
     Lenient,
     /// The same, and NULL is no exception: with IGNORE.
     Ignore,
-}
-
-/// Most digits of the fraction of a second.
-const MAX_FSP: u8 = 6;
-
-/// The value for a column of dates or times with the digits cut that it does not hold (TIME_TRUNCATE_FRACTIONAL).
-/// `None` for other columns, and for what is no date or time.
-fn fraction_cut(value: &Value, ty: SqlType, zone: TimeZone, date_modes: DateModes) -> Option<Value> {
-    let finest = match ty {
-        SqlType::Date | SqlType::DateTime { .. } => SqlType::DateTime { fsp: MAX_FSP },
-        SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: MAX_FSP },
-        SqlType::Time { .. } => SqlType::Time { fsp: MAX_FSP },
-        _ => return None,
-    };
-    let unit = 10i64.pow(u32::from(MAX_FSP - ty.fsp().min(MAX_FSP)));
-    let stored = store(&microseconds_of(value), StoredType { ty: finest, digits: None, zone, date_modes }).ok()?;
-    let cut = match stored {
-        Value::DateTime(micros) => Value::DateTime(micros.div_euclid(unit) * unit),
-        // A time before zero is cut towards it.
-        Value::Time(micros) => Value::Time(micros / unit * unit),
-        _ => return None,
-    };
-    match ty {
-        SqlType::Date => store(&cut, StoredType { ty, digits: None, zone, date_modes }).ok(),
-        _ => Some(cut),
-    }
-}
-
-/// A date or time for a column of whole numbers or of days without its fraction of a second.
-fn whole_seconds(value: Cow<'_, Value>, ty: SqlType) -> Cow<'_, Value> {
-    if !ty.stored_type().is_integer() && ty != SqlType::Date {
-        return value;
-    }
-    match *value {
-        Value::DateTime(micros) => {
-            Cow::Owned(Value::DateTime(micros.div_euclid(MICROS_PER_SECOND) * MICROS_PER_SECOND))
-        }
-        Value::Time(micros) => Cow::Owned(Value::Time(micros / MICROS_PER_SECOND * MICROS_PER_SECOND)),
-        _ => value,
-    }
-}
-
-/// A text or decimal without the digits behind its last point that no date or time holds.
-fn microseconds_of(value: &Value) -> Cow<'_, Value> {
-    if let Value::Decimal(number) = value
-        && number.scale > MAX_FSP
-    {
-        return Cow::Owned(Value::Decimal(number.cut(MAX_FSP)));
-    }
-    let Value::Text(text) = value else { return Cow::Borrowed(value) };
-    let Some((whole, fraction)) = text.rsplit_once('.') else { return Cow::Borrowed(value) };
-    match fraction.len() > usize::from(MAX_FSP) && fraction.bytes().all(|b| b.is_ascii_digit()) {
-        true => Cow::Owned(Value::Text(format!("{whole}.{}", &fraction[..usize::from(MAX_FSP)]))),
-        false => Cow::Borrowed(value),
-    }
 }
 
 /// Returns true for strings of these lengths whose own length takes as many bytes, one or two.
@@ -129,11 +71,13 @@ impl<'a> Conversion<'a> {
             return if column.nullable { Ok(Value::Null) } else { self.null(column) };
         }
         let (zone, date_modes) = (self.context.clock.time_zone, self.context.date_modes());
-        let mut taken = self.of_today(value, column.ty);
+        let taken = self.of_today(value, column.ty);
         if self.context.session.variables.settings().modes.has(SqlModes::TIME_TRUNCATE_FRACTIONAL) {
-            taken = whole_seconds(taken, column.ty);
-            if let Some(cut) = fraction_cut(&taken, column.ty, zone, date_modes) {
-                self.note_lost_parts(column, &taken, &cut, row);
+            let stored = StoredType { ty: column.ty, digits: None, zone, date_modes };
+            if let Some((cut, moment)) = fraction_cut(&taken, stored) {
+                // A date has lost its time of day.
+                let given = if column.ty == SqlType::Date { &moment } else { &*taken };
+                self.note_lost_parts(column, given, &cut, row);
                 return Ok(cut);
             }
         }

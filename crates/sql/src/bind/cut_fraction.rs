@@ -3,7 +3,10 @@
 use super::binder::Binder;
 use crate::typing::Item;
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
-use muster_types::{Collation, SqlModes, SqlType, Value};
+use muster_types::{
+    Collation, SqlModes, SqlType, Value,
+    store::{StoredType, fraction_cut},
+};
 
 /// Most digits of a fraction.
 const MAX_FSP: u8 = 6;
@@ -27,6 +30,13 @@ impl Binder<'_> {
         };
         let digits = Expr::literal(Value::Int(MAX_FSP.into()), SqlType::BIGINT);
         Item::new(Expr::Call { function: ScalarFunction::Truncate, args: vec![item.expr, digits], ty }, ty)
+    }
+
+    /// A constant as a column of dates or times stores it, where digits are cut. `None` if they are rounded.
+    pub fn cut_for_column(&self, value: &Value, ty: SqlType) -> Option<Value> {
+        let date_modes = self.env.session.date_modes();
+        let cuts = self.env.session.sql_modes().has(SqlModes::TIME_TRUNCATE_FRACTIONAL);
+        fraction_cut(value, StoredType { date_modes, ..StoredType::new(ty) }).filter(|_| cuts).map(|(cut, _)| cut)
     }
 
     /// The value as type `ty`, a date or time of fewer digits than the value has, with the rest of its digits cut.

@@ -8,6 +8,7 @@
 //!   named     ENUM, SET, YEAR and BIT
 //!   text      lengths of texts and byte strings, and their stored form
 //!   double_text  a floating-point number in so many characters
+//!   cut_fraction  dates and times with digits cut
 //!   lost_parts   what a column does not hold of a value that it stores
 //!   fault     what can be wrong with a value, in MySQL's numbers and words
 //! ```
@@ -23,6 +24,7 @@
 //! and speaks of a column and a row. Where both mean the same (a date made of a number, the text of a number), storing
 //! asks `cast`.
 
+mod cut_fraction;
 mod double_text;
 mod fault;
 mod lost_parts;
@@ -32,6 +34,7 @@ pub mod temporal;
 pub mod text;
 mod value;
 
+pub use cut_fraction::fraction_cut;
 pub use double_text::{fitted_double, usual_text};
 pub use fault::{StoreFault, Unfit};
 pub use lost_parts::{deprecated_delimiter, loses_part};

@@ -162,18 +162,26 @@ impl Binder<'_> {
         let is_of_days = |ty: SqlType| ty.is_temporal() && !matches!(ty, SqlType::Time { .. });
         match ty {
             SqlType::Bit { .. } | SqlType::Year if is_column && !self.is_chosen(&item) => {
-                let whole = match item.ty {
-                    SqlType::Time { .. } => SqlType::Time { fsp: 0 },
-                    _ => SqlType::DateTime { fsp: 0 },
-                };
-                let item = self.with_fraction_cut(&item, whole).unwrap_or(item);
+                let item = self.whole_seconds(item);
                 self.moment_as_number(item)
+            }
+            _ if is_column && item.ty != SqlType::Date && ty.stored_type().is_integer() && !self.is_chosen(&item) => {
+                self.whole_seconds(item)
             }
             _ if is_text_taken => self.moment_as_text(item, ty),
             _ if self.is_chosen(&item) && !(is_of_days(item.ty) && is_of_days(ty)) => self.moment_as_text(item, ty),
             _ if is_column && item.ty == SqlType::Date && ty.stored_type().is_integer() => self.moment_as_number(item),
             _ => item,
         }
+    }
+
+    /// The date and time of a column without its fraction of a second, where digits are cut and not rounded.
+    fn whole_seconds(&mut self, item: Item) -> Item {
+        let whole = match item.ty {
+            SqlType::Time { .. } => SqlType::Time { fsp: 0 },
+            _ => SqlType::DateTime { fsp: 0 },
+        };
+        self.with_fraction_cut(&item, whole).unwrap_or(item)
     }
 
     /// Returns true for one of several dates or times, as of MAX or IF.

@@ -234,7 +234,9 @@ impl<'a> Binder<'a> {
         let Expr::Column(id) = column.expr else { return None };
         self.columns.get(id).origin.as_ref()?;
         let value = constant.as_literal().filter(|value| !value.is_null() && constant.ty != column.ty)?;
-        let stored = comparison::stored_constant(value, column.ty, self.env.session.date_modes());
+        let cut = self.cut_for_column(value, column.ty);
+        let taken = cut.as_ref().unwrap_or(value);
+        let stored = comparison::stored_constant(taken, column.ty, self.env.session.date_modes());
         // What is lost in a column is a note for a statement that changes rows, and no error.
         if stored.warns && !(self.changes_strictly && stored.value.is_some()) {
             let name = &self.columns.get(id).name;
@@ -298,6 +300,8 @@ impl<'a> Binder<'a> {
         if let Some(date) = comparison::date_parameter(item, ty) {
             return Ok(Some(date));
         }
+        let item =
+            &if ty.is_temporal() && item.ty.is_text() { self.cut_beyond_micros(item.clone()) } else { item.clone() };
         let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
             return Ok(None);
         };
