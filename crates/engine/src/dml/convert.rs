@@ -7,7 +7,7 @@ use muster_types::{
     BytesKind, ErrorCode, Result, SqlError, SqlModes, SqlType, TextKind, Value,
     charset::{Charset, valid_up_to},
     store::{
-        StoreFault, StoredType, Unfit, fraction_cut, implicit_default, store,
+        StoreFault, StoredType, Unfit, fraction_cut, implicit_default, loses_part, store,
         text::{incorrect_part, printable},
     },
     temporal::{Moment, datetime_of, datetime_parts, moved_datetime, read_datetime, read_time},
@@ -77,7 +77,7 @@ impl<'a> Conversion<'a> {
             if let Some((cut, moment)) = fraction_cut(&taken, stored) {
                 // A date has lost its time of day.
                 let given = if column.ty == SqlType::Date { &moment } else { &*taken };
-                self.note_lost_parts(column, given, &cut, row);
+                self.note_if(loses_part(column.ty, given, &cut), column, &taken, row);
                 return Ok(cut);
             }
         }

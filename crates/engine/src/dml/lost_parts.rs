@@ -26,12 +26,17 @@ impl Conversion<'_> {
     /// Notes what the column does not hold of a value that it stores: 1265, for dates and times in a strict `sql_mode`
     /// 1292; warns of deprecated delimiters. `row` counts the statement's rows from 1.
     pub fn note_lost_parts(&self, column: &ColumnDef, value: &Value, stored: &Value, row: u64) {
+        self.note_if(loses_part(column.ty, value, stored), column, value, row);
+    }
+
+    /// The same, of a value that loses a part or does not.
+    pub fn note_if(&self, loses_part: bool, column: &ColumnDef, value: &Value, row: u64) {
         if self.context.filled_table.get().is_some() && !matches!(value, Value::Decimal(_)) {
             // The column is made for the values. A quotient has more digits than it shows.
             return;
         }
         self.warn_of_delimiter(column, value, row);
-        if !loses_part(column.ty, value, stored) {
+        if !loses_part {
             return;
         }
         let what = match column.ty.stored_type() {
