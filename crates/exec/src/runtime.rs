@@ -10,6 +10,7 @@ use datafusion_execution::{
     runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
 };
 use muster_types::{Result, SqlError};
+use parking_lot::Mutex;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 /// Rows in a batch; fewer where they are wide and memory is short.
@@ -37,6 +38,8 @@ pub struct Runtime {
     env: Arc<RuntimeEnv>,
     memory_bytes: usize,
     temp_dir: PathBuf,
+    /// The settings that the last query ran with.
+    config: Mutex<Option<SessionConfig>>,
 }
 
 /// Memory that is taken until this is dropped.
@@ -55,7 +58,7 @@ impl Runtime {
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(SqlError::internal)?;
-        Ok(Arc::new(Runtime { env, memory_bytes, temp_dir }))
+        Ok(Arc::new(Runtime { env, memory_bytes, temp_dir, config: Mutex::default() }))
     }
 
     /// The limit, in bytes.
@@ -105,17 +108,28 @@ impl Runtime {
         })
     }
 
-    /// Rows in a batch, if they have so many bytes.
+    /// Rows in a batch. `row_bytes`: of the widest row, by estimate.
     pub(crate) fn batch_rows(&self, threads: usize, row_bytes: f64) -> usize {
         let bytes = self.batch_bytes(threads) as f64;
         (bytes / row_bytes.max(1.0)).clamp(BATCH_ROWS_MIN as f64, BATCH_ROWS as f64) as usize
     }
 
-    /// `row_bytes`: of the widest row, by estimate.
-    pub(crate) fn session_config(&self, threads: usize, row_bytes: f64) -> SessionConfig {
-        let mut config = SessionConfig::new()
-            .with_batch_size(self.batch_rows(threads, row_bytes))
-            .with_target_partitions(threads.max(1));
+    /// The settings of DataFusion's operators, which has so many of them that those of the last query are kept.
+    pub(crate) fn session_config(&self, threads: usize, batch_rows: usize) -> SessionConfig {
+        let threads = threads.max(1);
+        let mut last = self.config.lock();
+        if let Some(config) = &*last
+            && (config.target_partitions(), config.batch_size()) == (threads, batch_rows)
+        {
+            return config.clone();
+        }
+        let config = self.new_config(threads, batch_rows);
+        *last = Some(config.clone());
+        config
+    }
+
+    fn new_config(&self, threads: usize, batch_rows: usize) -> SessionConfig {
+        let mut config = SessionConfig::new().with_batch_size(batch_rows).with_target_partitions(threads);
         let key_array_range = self.batch_bytes(threads) / size_of::<u32>();
         let options = config.options_mut();
         options.execution.perfect_hash_join_small_build_threshold = key_array_range.min(KEY_ARRAY_RANGE);

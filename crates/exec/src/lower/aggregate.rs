@@ -11,7 +11,10 @@ use super::{
 use crate::{
     agg::Kind,
     expr::{Physical, Scope, codes::coded_key, scope::TraitMap},
-    ops::group::{GroupExec, Method},
+    ops::{
+        group::{GroupExec, Method},
+        project::ProjectExec,
+    },
 };
 use arrow_schema::SchemaRef;
 use datafusion_physical_expr::{
@@ -21,7 +24,6 @@ use datafusion_physical_expr::{
 use datafusion_physical_plan::{
     ExecutionPlan,
     aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy},
-    projection::ProjectionExec,
 };
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan, PlanOp};
 use muster_types::{Result, SqlError};
@@ -160,7 +162,7 @@ impl Lowerer<'_> {
             outputs.push((self.finish(finish, self.columns.ty(*id), &scope, part)?, field_name(*id)));
         }
         let columns = group.iter().copied().chain(results.iter().map(|(id, _)| *id)).collect();
-        let exec = df(ProjectionExec::try_new(outputs, exec))?;
+        let exec = df(ProjectExec::new(outputs, exec))?;
         Ok(Node::new(Arc::new(exec), columns, traits.clone()))
     }
 

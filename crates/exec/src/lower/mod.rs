@@ -46,16 +46,15 @@ use crate::{
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap, text_memory::TextMemory},
     ops::{
-        early_stop::ScanWatch, measure::MeasureExec, order_check::OrderCheckExec, shared::SharedRows, spill::SpillSpace,
+        early_stop::ScanWatch, measure::MeasureExec, order_check::OrderCheckExec, project::ProjectExec,
+        shared::SharedRows, spill::SpillSpace,
     },
 };
 use aggregate::{Accumulated, Grouping};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, coop::CooperativeExec, projection::ProjectionExec,
-};
+use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties, coop::CooperativeExec};
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
 use muster_types::{Result, SqlError, SqlType};
 use std::{borrow::Cow, sync::Arc};
@@ -92,7 +91,7 @@ impl Node {
             return Ok(self);
         }
         let exprs: Vec<(Physical, String)> = outputs.iter().map(|id| self.column(*id)).collect::<Result<_>>()?;
-        let exec = df(ProjectionExec::try_new(exprs, self.exec.clone()))?;
+        let exec = df(ProjectExec::new(exprs, self.exec.clone()))?;
         Ok(Node::new(Arc::new(exec), outputs.to_vec(), self.scope.traits))
     }
 
@@ -166,16 +165,16 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         uses_variables: false,
     };
     let node = lowerer.node(plan)?.single("a result")?;
-    let mut config = context.runtime.session_config(context.threads, lowerer.row_bytes);
+    let mut batch_rows = context.runtime.batch_rows(context.threads, lowerer.row_bytes);
     if let Some(rows) = context.runtime.batch_bytes(context.threads).checked_div(lowerer.text_bytes) {
         // Operators collect batches in many places: of such rows even one at a time.
-        let rows = rows.clamp(1, config.batch_size());
-        config = config.with_batch_size(rows);
+        batch_rows = rows.clamp(1, batch_rows);
     }
     if lowerer.uses_variables {
         // A value that one row assigns is read by the next one, in all operators.
-        config = config.with_batch_size(1);
+        batch_rows = 1;
     }
+    let config = context.runtime.session_config(context.threads, batch_rows);
     let operators = df(dynamic_filters::hand_down(node.exec, config.options()))?;
     Ok(Lowered { operators, config })
 }

@@ -15,7 +15,6 @@ use datafusion_physical_plan::{
     ExecutionPlan,
     filter::FilterExecBuilder,
     limit::{GlobalLimitExec, LocalLimitExec},
-    projection::ProjectionExec,
     union::UnionExec,
 };
 use muster_algebra::{ColId, Expr, Plan, PlanOp, Scan, ScanBudget};
@@ -92,8 +91,8 @@ impl Lowerer<'_> {
             }
         }
         let columns = exprs.iter().map(|(id, _)| *id).collect();
-        let exec = df(ProjectExec::build(df(ProjectionExec::try_new(projected, node.exec.clone()))?))?;
-        Ok(Node::new(exec, columns, traits))
+        let exec = df(ProjectExec::new(projected, node.exec))?;
+        Ok(Node::new(Arc::new(exec), columns, traits))
     }
 
     pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {

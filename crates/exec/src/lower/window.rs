@@ -8,11 +8,13 @@ use super::{
 use crate::{
     agg::{Kind, kind_of},
     expr::{Physical, Scope, scope::TraitMap},
-    ops::window::{Aggregated, Layout, PhysicalBound, PhysicalFrame, ValueRange, WindowExec, WindowResult},
+    ops::{
+        project::ProjectExec,
+        window::{Aggregated, Layout, PhysicalBound, PhysicalFrame, ValueRange, WindowExec, WindowResult},
+    },
 };
 use arrow_schema::{DataType, Field, Schema};
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_plan::projection::ProjectionExec;
 use muster_algebra::{
     AggregateCall, ColId, Expr, Frame, FrameBound, FrameUnits, Plan, ValueBound, Window, WindowCall, WindowFunction,
 };
@@ -68,7 +70,7 @@ impl Lowerer<'_> {
             outputs.push((self.finish(finish, self.columns.ty(*id), &scope, part)?, field_name(*id)));
         }
         let columns = node.scope.columns.iter().copied().chain(finishes.iter().map(|(id, ..)| *id)).collect();
-        let exec = df(ProjectionExec::try_new(outputs, exec))?;
+        let exec = df(ProjectExec::new(outputs, exec))?;
         Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
     }
 

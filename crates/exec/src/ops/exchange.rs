@@ -322,7 +322,7 @@ mod tests {
     fn run(exchange: ExchangeExec, read: fn(usize, &[i64]) -> bool) -> Vec<Result<Vec<i64>>> {
         let temp = tempfile::tempdir().unwrap();
         let runtime = Runtime::new(64 << 20, temp.path().to_path_buf()).unwrap();
-        let context = runtime.task_context(runtime.session_config(2, 1.0));
+        let context = runtime.task_context(runtime.session_config(2, runtime.batch_rows(2, 1.0)));
         let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
         let results = tokio.block_on(async {
             let readers: Vec<_> = (0..PARTITIONS)

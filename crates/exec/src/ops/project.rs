@@ -1,19 +1,27 @@
-//! Projection whose expressions have parts in common, which are computed once for each batch.
+//! Projection: columns as they are and expressions, whose common parts are computed once for each batch.
+//!
+//! The `ProjectionExec` of DataFusion also works out which orders and equalities of its input hold for its own columns.
+//! Nobody asks for that here, since the plan says what is in order, and for a short query it takes as long as the scan.
 
 use super::{
     only,
-    plan_methods::{expressions_and_filters_of, own_metrics},
+    plan_methods::{columns_beside_input, no_expressions, own_metrics},
+    unordered_like,
 };
 use crate::expr::{Physical, subexpressions::SharedSubexpressions};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
-use datafusion_common::{Result, internal_err};
+use arrow_schema::{Field, Schema, SchemaRef};
+use datafusion_common::{
+    Result,
+    config::ConfigOptions,
+    tree_node::{Transformed, TransformedResult, TreeNode},
+};
 use datafusion_execution::TaskContext;
+use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-    SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    filter_pushdown::{ChildFilterDescription, FilterDescription, FilterPushdownPhase},
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput},
-    projection::ProjectionExec,
     stream::RecordBatchStreamAdapter,
 };
 use futures::StreamExt;
@@ -21,36 +29,61 @@ use std::{fmt, sync::Arc};
 
 /// The operator.
 pub struct ProjectExec {
-    /// The projection as DataFusion describes it; it is never executed itself.
-    plan: Arc<ProjectionExec>,
+    /// The expressions over the columns of `input`, for filters that pass.
+    exprs: Vec<Physical>,
+    input: Arc<dyn ExecutionPlan>,
     steps: Arc<Steps>,
+    properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 struct Steps {
     shared: SharedSubexpressions,
+    /// The expressions over the columns of the input and, behind them, the shared ones.
     exprs: Vec<Physical>,
     output: SchemaRef,
 }
 
 impl ProjectExec {
-    /// The projection as it is, if its expressions have nothing in common.
-    pub fn build(plan: ProjectionExec) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut exprs: Vec<Physical> = plan.expr().iter().map(|e| e.expr.clone()).collect();
-        let shared = SharedSubexpressions::take_out(&mut exprs, plan.input().schema().fields().len())?;
-        if shared.is_empty() {
-            return Ok(Arc::new(plan));
+    /// Rows of `outputs`, expressions and their names.
+    pub fn new(outputs: Vec<(Physical, String)>, input: Arc<dyn ExecutionPlan>) -> Result<ProjectExec> {
+        let schema = input.schema();
+        let mut fields = Vec::with_capacity(outputs.len());
+        let mut exprs = Vec::with_capacity(outputs.len());
+        for (expr, name) in outputs {
+            fields.push(Field::new(name, expr.data_type(&schema)?, expr.nullable(&schema)?));
+            exprs.push(expr);
         }
-        let steps = Arc::new(Steps { shared, exprs, output: plan.schema() });
-        Ok(Arc::new(ProjectExec { plan: Arc::new(plan), steps, metrics: ExecutionPlanMetricsSet::new() }))
+        let mut steps = exprs.clone();
+        let shared = SharedSubexpressions::take_out(&mut steps, schema.fields().len())?;
+        let output = Arc::new(Schema::new(fields));
+        Ok(ProjectExec {
+            exprs,
+            properties: unordered_like(&*input, output.clone()),
+            input,
+            steps: Arc::new(Steps { shared, exprs: steps, output }),
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    /// A condition over the columns of this operator, over those of its input.
+    fn below(&self, condition: Physical) -> Result<Physical> {
+        let replaced = condition.transform_up(|e| {
+            let expr = e.downcast_ref::<Column>().and_then(|column| self.exprs.get(column.index()));
+            Ok(expr.map_or_else(|| Transformed::no(e.clone()), |expr| Transformed::yes(expr.clone())))
+        });
+        replaced.data()
     }
 }
 
 impl Steps {
     fn project(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let extended = self.shared.extend(batch)?;
-        let columns = self.exprs.iter().map(|e| e.evaluate(&extended)?.into_array(rows));
+        let extended = match self.shared.is_empty() {
+            true => batch,
+            false => &self.shared.extend(batch)?,
+        };
+        let columns = self.exprs.iter().map(|e| e.evaluate(extended)?.into_array(rows));
         let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(self.output.clone(), columns, &options)?)
@@ -58,9 +91,10 @@ impl Steps {
 }
 
 impl DisplayAs for ProjectExec {
-    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "ProjectExec: ")?;
-        self.plan.fmt_as(t, f)
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let outputs = self.exprs.iter().zip(self.steps.output.fields());
+        let outputs: Vec<String> = outputs.map(|(expr, field)| format!("{expr} as {}", field.name())).collect();
+        write!(f, "ProjectExec: {}", outputs.join(", "))
     }
 }
 
@@ -69,32 +103,33 @@ impl ExecutionPlan for ProjectExec {
         "ProjectExec"
     }
 
-    expressions_and_filters_of!(plan);
+    no_expressions!();
     own_metrics!();
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.plan.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        self.plan.maintains_input_order()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![self.plan.input()]
-    }
+    columns_beside_input!();
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let recompute = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        let plan = self.plan.clone().replace_children(vec![only(children)?], recompute)?;
-        match plan.downcast_ref::<ProjectionExec>() {
-            Some(plan) => ProjectExec::build(plan.clone()),
-            None => internal_err!("a projection became {}", plan.name()),
-        }
+        let input = only(children)?;
+        Ok(Arc::new(ProjectExec {
+            exprs: self.exprs.clone(),
+            properties: unordered_like(&*input, self.steps.output.clone()),
+            input,
+            steps: self.steps.clone(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }))
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Physical>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        let below = parent_filters.into_iter().map(|filter| self.below(filter)).collect::<Result<Vec<_>>>()?;
+        Ok(FilterDescription::new().with_child(ChildFilterDescription::from_child(&below, &self.input)?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.plan.input().execute(partition, context)?;
+        let input = self.input.execute(partition, context)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let steps = self.steps.clone();
         let batches = input.map(move |batch| {

@@ -54,7 +54,7 @@ fn numbers(range: std::ops::Range<i64>) -> Arc<dyn ExecutionPlan> {
 fn partitions_read_the_probe_side_at_a_time() {
     let temp = tempfile::tempdir().unwrap();
     let runtime = Runtime::new(64 << 20, temp.path().to_path_buf()).unwrap();
-    let context = runtime.task_context(runtime.session_config(PARTITIONS, 1.0));
+    let context = runtime.task_context(runtime.session_config(PARTITIONS, runtime.batch_rows(PARTITIONS, 1.0)));
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(PARTITIONS).build().unwrap();
     for _ in 0..20 {
         let column = |name| Arc::new(Column::new(name, 0)) as Physical;

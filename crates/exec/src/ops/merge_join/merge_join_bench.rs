@@ -52,7 +52,8 @@ fn measure(plan: impl Fn(&Runtime) -> Arc<dyn ExecutionPlan>) -> (f64, usize) {
     let runtime = Runtime::new(2 << 30, temp.path().to_path_buf()).unwrap();
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let round = || {
-        let (plan, context) = (plan(&runtime), runtime.task_context(runtime.session_config(1, 24.0)));
+        let (plan, context) =
+            (plan(&runtime), runtime.task_context(runtime.session_config(1, runtime.batch_rows(1, 24.0))));
         let begin = Instant::now();
         let rows = tokio.block_on(async {
             let rows = plan.execute(0, context).unwrap();

@@ -37,7 +37,7 @@ impl Case {
     fn run(&self) -> Result<Vec<(Row, Option<Row>)>> {
         let temp = tempfile::tempdir()?;
         let runtime = Runtime::new(self.memory_bytes, temp.path().to_path_buf()).unwrap();
-        let config = runtime.session_config(1, 1.0).with_batch_size(self.batch_rows);
+        let config = runtime.session_config(1, self.batch_rows);
         let context = runtime.task_context(config);
         let plan = self.plan(&runtime);
         let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;

@@ -39,7 +39,9 @@ impl Case {
             .map_err(|e| DataFusionError::External(Box::new(e)))?;
         let counters = Arc::<QueryCounters>::default();
         let space = runtime.spill_space(self.partitions.len(), &counters);
-        let context = runtime.task_context(runtime.session_config(self.partitions.len(), 1.0));
+        let context = runtime.task_context(
+            runtime.session_config(self.partitions.len(), runtime.batch_rows(self.partitions.len(), 1.0)),
+        );
         let plan = self.plan(space);
         assert_eq!(plan.properties().output_partitioning().partition_count(), 1);
         let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
