@@ -47,7 +47,7 @@ mod access_equivalence_tests;
 #[cfg(test)]
 mod equivalence_tests;
 
-pub use cost::CostModel;
+pub use cost::{CostModel, Limits};
 pub use interrupt::Interrupt;
 pub use literal::{exact_value, is_lossless_cast};
 pub use locking::optimize_to_lock;

@@ -39,7 +39,7 @@ fn bytes(variables: &Variables, name: &str) -> usize {
 }
 
 /// Sizes of buffers. MySQL and MariaDB name the one of Multi-Range Read differently: the smaller setting counts.
-fn buffers(variables: &Variables) -> Buffers {
+pub fn buffers(variables: &Variables) -> Buffers {
     Buffers {
         join_bytes: bytes(variables, "join_buffer_size"),
         mrr_bytes: bytes(variables, "mrr_buffer_size").min(bytes(variables, "read_rnd_buffer_size")),

@@ -11,7 +11,7 @@ use crate::{ColumnInfo, ResultSet, catalog::column_key, processes::RunningPlan, 
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, DefaultValue, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
-use muster_optimizer::Options;
+use muster_optimizer::{Limits, Options};
 use muster_sql::{BindEnv, Blocked, Bound, Locking, Parameters, Query, Statement};
 use muster_types::{Result, SqlError, SqlType, Value};
 use std::{
@@ -138,7 +138,13 @@ pub fn options(context: &StatementContext, bound: &Bound, tables: &StatementTabl
     options.threads = if depends_on_order(&bound.rel) { 1 } else { database.threads };
     options.serial_ms_max = database.serial_ms_max;
     options.cost = options.cost.for_pages_of(database.page_size);
-    options.cost.memory_bytes = database.memory_limit_bytes as f64 * SPILLING_SHARE;
+    let buffers = execution::buffers(&context.session.variables);
+    options.cost.limits = Limits {
+        memory_bytes: database.memory_limit_bytes as f64 * SPILLING_SHARE,
+        join_buffer_bytes: buffers.join_bytes as f64,
+        mrr_buffer_bytes: buffers.mrr_bytes as f64,
+        threads: options.threads as f64,
+    };
     options.hints = bound.hints.clone();
     options.interrupt = context.interrupt();
     options.trace = context.trace.get().cloned().unwrap_or_default();

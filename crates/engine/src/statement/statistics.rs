@@ -83,7 +83,8 @@ impl Statistics for StatementTables {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
-            resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
+            resident_share: self.set.resident_share(table.id, index),
+            kept_share: self.pool_share(),
             clustering: self.clustering(table, index),
         })
     }

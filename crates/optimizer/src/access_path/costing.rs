@@ -37,9 +37,6 @@ fn to_be_checked<'a>(conjuncts: &'a [Expr], ranges: Option<&'a IndexRanges>) -> 
     }
 }
 
-/// One stream in order takes so many times as long as the streams that read the same in parallel.
-pub const ONE_STREAM: f64 = 1.5;
-
 /// What an ordered scan that stops early may come to cost.
 pub struct EarlyStopRisk {
     /// Milliseconds if it reads to the end, and all of that from the device.
@@ -101,7 +98,7 @@ impl PathBuilder<'_> {
             let clustered =
                 tree_of(self.statistics, table, 0).reached_by(correlation, ranges.map_or(1, |r| r.ranges.len()));
             cost += match self.options.is_on_for(Switch::Mrr, index) {
-                true => self.options.cost.fetches(&clustered, fetched),
+                true => self.options.cost.fetches(&clustered, fetched, 1.0),
                 false => self.options.cost.single_lookups(&clustered, fetched, fetched),
             };
         }
@@ -122,7 +119,7 @@ impl PathBuilder<'_> {
         };
         let mut prices = ScanBudget {
             cost_ms: 0.0,
-            entry_ms: ONE_STREAM * read.total_ms() / entries,
+            entry_ms: cost.one_stream() * read.total_ms() / entries,
             fetch_ms: 0.0,
             page_ms: cost.sequential_read_ms,
         };

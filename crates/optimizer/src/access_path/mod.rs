@@ -271,7 +271,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, options:
             path.cost.of_first(share).at_worst(path.cost.of_first(share * caution))
         }
         // One stream in order, where others are read in parallel.
-        (Some(_), None) => path.cost * costing::ONE_STREAM,
+        (Some(_), None) => path.cost * options.cost.one_stream(),
         (None, limit) => (path.cost + options.cost.sort(rows.min(total), limit, width)).before_first_row(),
     }
 }

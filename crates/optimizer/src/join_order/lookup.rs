@@ -252,10 +252,11 @@ impl<'a> Lookups<'a> {
         let LookedUp { base, clustered, weight, batched, key_ordered, .. } = looked_up;
         let LookupIndex { index, tree, covering, .. } = through;
         let distinct: f64 = keys.iter().map(|k| self.estimator.distinct(k).unwrap_or(left_rows).max(1.0)).product();
-        let lookups = left_rows.min(distinct);
+        let passes = self.options.cost.join_buffer_passes(outer);
+        let lookups = left_rows.min(distinct * passes);
         let entries = lookups * through.entries_per_key[keys.len() - 1];
         let mut cost = match key_ordered {
-            true => self.options.cost.lookups(tree, lookups, entries),
+            true => self.options.cost.lookups(tree, lookups, entries, passes),
             false => self.options.cost.single_lookups(tree, left_rows, entries),
         };
         cost += self.options.cost.filter(entries, *weight);
@@ -264,7 +265,7 @@ impl<'a> Lookups<'a> {
             let joined = entry_condition(base.table, *index, base.columns, further, &self.unit_options[unit]);
             let fetched = entries * through.entry_share * self.share(&joined);
             cost += match through.fetches_in_order {
-                true => self.options.cost.fetches(clustered, fetched),
+                true => self.options.cost.fetches(clustered, fetched, passes),
                 false => self.options.cost.single_lookups(clustered, fetched, fetched),
             };
         }

@@ -127,7 +127,7 @@ impl Planner<'_> {
             let rows = left.rows * (right.rows / total).min(1.0);
             let input = |rows: f64, keys: &Keys| JoinInput { rows, columns: keys.ids.len() };
             let (build, own) = self.options.cost.hash_join(input(left.rows, &all), input(right.rows, &next), rows);
-            let fetches_ms = |rows| self.options.cost.fetches(&clustered, rows).compared_ms();
+            let fetches_ms = |rows| self.options.cost.fetches(&clustered, rows, 1.0).compared_ms();
             let saved = fetches_ms(left.rows) - fetches_ms(rows);
             let column = leading(&next);
             if columns.contains(&column) || saved <= (right.cost + own).compared_ms() {
@@ -173,7 +173,7 @@ impl Planner<'_> {
             Request { table, alias, columns, hints, conjuncts, required, order, limit, takes_risks: true, known };
         let clustered = tree_of(self.statistics, table, 0);
         let model = self.options.cost;
-        let cost_ms = |p: &Plan| (p.estimate.cost + model.fetches(&clustered, p.estimate.rows)).compared_ms();
+        let cost_ms = |p: &Plan| (p.estimate.cost + model.fetches(&clustered, p.estimate.rows, 1.0)).compared_ms();
         let indexes = (0..table.indexes.len()).filter(|i| only.is_none_or(|only| only == *i));
         let plans = indexes.filter(|i| hints::may_read(*i, hints)).filter_map(|index| {
             let plan = access_path::entries(&request, index, self.statistics, &self.estimator, merged.options)?;
@@ -195,11 +195,14 @@ impl Planner<'_> {
         let rows = found.min(table_rows(self.statistics, table) * self.estimator.selectivity(conjuncts));
         let batched = merged.options.batches_keys();
         let (model, tree) = (&self.options.cost, tree_of(self.statistics, table, 0));
-        let lookups =
-            if batched { model.lookups(&tree, found, found) } else { model.single_lookups(&tree, found, found) };
+        let outer = JoinInput { rows: found, columns: keys.ids.len() };
+        let lookups = match batched {
+            true => model.lookups(&tree, found, found, model.join_buffer_passes(outer)),
+            false => model.single_lookups(&tree, found, found),
+        };
         let cost = keys.plan.estimate.cost
             + lookups
-            + model.join_buffer(JoinInput { rows: found, columns: keys.ids.len() }, rows)
+            + model.join_buffer(outer, rows)
             + model.filter(found, predicates_weight(conjuncts));
         let op = PlanOp::LookupJoin {
             kind: JoinKind::Inner,

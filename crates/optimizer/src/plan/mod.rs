@@ -21,7 +21,7 @@ mod sharing;
 mod window;
 
 use crate::access_path::{self, Chosen, Request};
-use crate::cost::predicates_weight;
+use crate::cost::{CostModel, predicates_weight};
 use crate::estimate::Estimator;
 use crate::join_order;
 use crate::options::Options;
@@ -277,7 +277,7 @@ impl<'a> Planner<'a> {
             rows: input.estimate.rows * share,
             cost: input.estimate.cost
                 + self.options.cost.filter(input.estimate.rows, predicates_weight(&predicates))
-                + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<Cost>(),
+                + predicates.iter().map(|p| self.answers_cost(p, input.estimate.rows)).sum::<Cost>(),
         };
         let output = self.narrow(input.output.clone(), required);
         let order = kept_order(&input.order, &output);
@@ -304,7 +304,7 @@ impl<'a> Planner<'a> {
         let computed = exprs.iter().map(|(_, e)| e).filter(|e| !matches!(e, Expr::Column(_)));
         let cost = input.estimate.cost
             + self.options.cost.project(rows, predicates_weight(computed))
-            + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<Cost>();
+            + exprs.iter().map(|(_, e)| self.answers_cost(e, rows)).sum::<Cost>();
         let passed: ColSet =
             exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();
         let passed: Vec<ColId> = passed.into_iter().collect();
@@ -324,7 +324,7 @@ impl<'a> Planner<'a> {
         };
         let output: Vec<ColId> = input.output.iter().chain(&subplan.outputs).copied().collect();
         let found = if keeps { subplan.plan.estimate.rows.max(1.0) } else { subplan.plan.estimate.rows };
-        let cost = input.estimate.cost + subplan_cost(&rows, input.estimate.rows);
+        let cost = input.estimate.cost + subplan_cost(&rows, &self.options.cost, |_| input.estimate.rows);
         let estimate = Estimate { rows: input.estimate.rows * found, cost };
         let order = input.order.clone();
         let op = PlanOp::Lateral { input: Box::new(input), rows: Box::new(rows), keeps };
@@ -340,6 +340,15 @@ impl<'a> Planner<'a> {
             lists.push(ids);
         }
         Ok(append(plans, lists, kept.iter().map(|i| columns[*i]).collect()))
+    }
+
+    /// The cost of the subplans in an expression over so many rows: answers are remembered, so each runs once for rows
+    /// with the same parameters.
+    fn answers_cost(&self, expr: &Expr, rows: f64) -> Cost {
+        subplan_cost(expr, &self.options.cost, |params| {
+            let distinct = |id: &ColId| self.estimator.distinct(&Expr::Column(*id)).unwrap_or(rows).max(1.0);
+            params.iter().map(distinct).product::<f64>().min(rows)
+        })
     }
 
     /// Turns the subqueries left in an expression into subplans.
@@ -426,14 +435,18 @@ pub fn kept_order(order: &[SortKey], output: &[ColId]) -> Vec<SortKey> {
     order.iter().take_while(named).cloned().collect()
 }
 
-/// The cost of subplans in an expression: once in all, or once a row if they have parameters.
-fn subplan_cost(expr: &Expr, rows: f64) -> Cost {
+/// The cost of the subplans in an expression, each of which starts as often as `runs` says for its parameters.
+fn subplan_cost(expr: &Expr, model: &CostModel, runs: impl Fn(&[ColId]) -> f64) -> Cost {
     let mut total = Cost::ZERO;
     expr.visit(&mut |e| {
         if let Expr::Subplan(p) = e {
-            total += match p.params.is_empty() {
-                true => p.plan.estimate.cost.before_first_row(),
-                false => p.plan.estimate.cost.repeated(rows.max(1.0)),
+            let cost = p.plan.estimate.cost;
+            total += match p.params.as_slice() {
+                [] => (cost + model.subplan_starts(1.0)).before_first_row(),
+                params => {
+                    let runs = runs(params).max(1.0);
+                    cost.repeated(runs) + model.subplan_starts(runs)
+                }
             };
         }
     });

@@ -26,7 +26,7 @@ impl Planner<'_> {
                 return Err(SqlError::internal("a recursion without a subplan"));
             }
         }
-        let steps: Cost = recursion.steps.iter().map(|step| subplan_cost(step, ROUNDS)).sum();
+        let steps: Cost = recursion.steps.iter().map(|step| subplan_cost(step, &self.options.cost, |_| ROUNDS)).sum();
         let cost = seed.estimate.cost.then(steps * ROUNDS);
         let estimate = Estimate { rows: seed.estimate.rows * ROUNDS, cost };
         let output = recursion.columns.clone();
