@@ -3,7 +3,8 @@
 //! ```text
 //!   Rel  ->  rewrite/      passes that keep the meaning: subqueries to joins, conditions down, ...
 //!        ->  plan/         one physical node for each logical one
-//!              join_order/   regions of joins: query graph, enumerator
+//!              plan/joins/   regions of joins: their plans
+//!              join_order/   their order: query graph, enumerator
 //!              access_path   base tables: index, key ranges, order        (ranges, intervals, literal, index_shape)
 //!              estimate/     how many rows
 //!              cost          what each choice costs
@@ -17,6 +18,7 @@
 //! Knows tables only through `TableDef` and [`Statistics`]; plans can be made for tables that do not exist.
 
 pub mod access_path;
+mod column_classes;
 mod copy;
 pub mod cost;
 pub mod estimate;
@@ -33,6 +35,7 @@ pub mod plan;
 mod plan_template;
 mod properties;
 pub mod ranges;
+mod relation;
 mod remembered;
 pub mod rewrite;
 mod scope;

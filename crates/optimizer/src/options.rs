@@ -3,11 +3,14 @@
 
 use crate::cost::CostModel;
 use crate::interrupt::Interrupt;
-use crate::join_order::graph::UNITS_MAX;
 use crate::trace::Trace;
 use muster_algebra::{ColId, HintTarget, Hints, Rel, Switch, SwitchHint, Switches};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// Number of relations that a join region has at most, MySQL's limit for the tables of a join. What exceeds it (merged
+/// derived tables, semi joins) is a relation of its own, which is planned as a region by itself.
+pub const UNITS_MAX: usize = 61;
 
 /// What the optimizer may do.
 #[derive(Debug, Clone, PartialEq)]

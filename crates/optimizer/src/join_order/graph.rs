@@ -13,16 +13,15 @@
 //! commutes with the inner joins around it.
 
 use super::precedence::Precedence;
+use crate::column_classes::EqualColumns;
+use crate::options::UNITS_MAX;
+use crate::relation::filtered;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
 use std::collections::BTreeMap;
 
 /// A set of units, one bit each.
 pub type Units = u64;
-
-/// Number of units that a region has at most, MySQL's limit for the tables of a join. What exceeds it (merged derived
-/// tables, semi joins) is a unit of its own, which is planned as a region by itself.
-pub const UNITS_MAX: usize = 61;
 
 /// How a unit takes part.
 #[derive(Debug, Clone, PartialEq)]
@@ -250,45 +249,6 @@ fn rooms(room: usize, left: usize, right: usize) -> (usize, usize) {
         true => (left, right),
         false if left < right => (1, room - 1),
         false => (room - 1, 1),
-    }
-}
-
-/// A relation with more conditions.
-pub fn filtered(rel: Rel, more: Vec<Expr>) -> Rel {
-    match rel {
-        _ if more.is_empty() => rel,
-        Rel::Filter { input, mut predicates } => {
-            predicates.extend(more);
-            Rel::Filter { input, predicates }
-        }
-        other => Rel::Filter { input: Box::new(other), predicates: more },
-    }
-}
-
-/// Equivalence classes of columns.
-#[derive(Debug, Clone, Default)]
-pub struct EqualColumns {
-    pub classes: Vec<Vec<ColId>>,
-}
-
-impl EqualColumns {
-    pub fn join(&mut self, a: ColId, b: ColId) {
-        let find = |classes: &[Vec<ColId>], id: ColId| classes.iter().position(|c| c.contains(&id));
-        match (find(&self.classes, a), find(&self.classes, b)) {
-            (None, None) if a == b => {}
-            (None, None) => self.classes.push(vec![a, b]),
-            (Some(i), None) => self.classes[i].push(b),
-            (None, Some(i)) => self.classes[i].push(a),
-            (Some(i), Some(j)) if i != j => {
-                let moved = self.classes.remove(i.max(j));
-                self.classes[i.min(j)].extend(moved);
-            }
-            _ => {}
-        }
-    }
-
-    pub fn class_of(&self, id: ColId) -> Option<&[ColId]> {
-        self.classes.iter().find(|c| c.contains(&id)).map(Vec::as_slice)
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A base table with conditions that storage can check.
 #[derive(Clone, Copy)]
-pub(super) struct Base<'a> {
+pub struct Base<'a> {
     table: &'a Arc<TableDef>,
     alias: &'a str,
     columns: &'a [(ColId, usize)],
@@ -29,7 +29,8 @@ pub(super) struct Base<'a> {
     predicates: &'a [Expr],
 }
 
-pub(super) fn base_of(rel: &Rel) -> Option<Base<'_>> {
+/// The base table that a relation is, with its conditions.
+pub fn base_of(rel: &Rel) -> Option<Base<'_>> {
     let (get, predicates) = match rel {
         Rel::Filter { input, predicates } => (&**input, predicates.as_slice()),
         _ => (rel, &[][..]),

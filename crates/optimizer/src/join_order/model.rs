@@ -4,9 +4,8 @@ use super::enumerator::JoinModel;
 use super::equal_columns::{Member, class_share, joined_keys, known_share, own_predicates, skews};
 use super::graph::{Graph, Predicate, Role, Unit, Units};
 use super::lookup::{Lookup, Lookups};
-use super::merge::Orders;
+use super::orders::Orders;
 use super::partners;
-use super::reduction::Reduced;
 use crate::cost::JoinInput;
 use crate::estimate::Estimator;
 use crate::options::Options;
@@ -65,6 +64,13 @@ pub struct Model<'a> {
     allowed: Vec<Allowed>,
     /// True if joins of several units with several others may be made by hash.
     hash_joins: bool,
+}
+
+/// A unit that was restricted to the keys of another one, which has this share of them.
+pub struct Reduced {
+    pub unit: usize,
+    pub reducer: usize,
+    pub share: f64,
 }
 
 /// Switches and hints that apply to the joins of one unit.

@@ -2,7 +2,7 @@
 
 use super::Planner;
 use super::distinct_values::groups_max;
-use crate::join_order;
+use super::joins;
 use crate::scope::{self, ColSet};
 use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Switch};
 use muster_types::{Result, SqlError};
@@ -98,7 +98,7 @@ impl Planner<'_> {
                     }
                 }
             }
-            (Rel::Join { .. }, [column]) => plans.extend(join_order::plan_joins_ordered(self, input, below, *column)?),
+            (Rel::Join { .. }, [column]) => plans.extend(joins::plan_joins_ordered(self, input, below, *column)?),
             _ => {}
         }
         plans.retain(|plan| is_ordered_by(&plan.order, group));

@@ -2,9 +2,9 @@
 //! so that it can be looked up by them, as MariaDB does beyond `in_predicate_conversion_threshold`.
 
 use super::Planner;
-use crate::join_order::graph;
 use crate::literal::{exact_value, literal};
 use crate::ranges::ranges_max;
+use crate::relation::filtered;
 use muster_algebra::{ColId, Expr, JoinKind, Rel, SqlType, TableDef, Value};
 use muster_types::order;
 use std::cmp::Ordering;
@@ -29,7 +29,7 @@ impl Planner<'_> {
         Some(Rel::Join {
             kind: JoinKind::Inner,
             left: Box::new(Rel::Values { columns: vec![key], rows }),
-            right: Box::new(graph::filtered(get.clone(), rest)),
+            right: Box::new(filtered(get.clone(), rest)),
             on: vec![Expr::eq(Expr::Column(id), Expr::Column(key))],
             straight: false,
         })

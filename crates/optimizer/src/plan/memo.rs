@@ -3,8 +3,8 @@
 //! nesting would multiply the work by their number.
 
 use super::Planner;
+use super::joins::reduction::Restricted;
 use crate::fingerprint;
-use crate::join_order::reduction::Restricted;
 use crate::ranges::KnownRanges;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Expr, Plan, Rel};

@@ -1,5 +1,5 @@
 //! From the rewritten `Rel` to a `Plan`: one physical node for each logical one; joins and base tables go to
-//! [`crate::join_order`] and [`crate::access_path`].
+//! [`joins`] and [`crate::access_path`].
 //!
 //! Every node is planned for the columns that are wanted above it (`required`) and delivers no others where it can.
 
@@ -10,6 +10,7 @@ mod distinct_values;
 mod early_stop;
 mod index_ends;
 mod index_merge;
+mod joins;
 mod json_table;
 mod late_fetch;
 mod long_list;
@@ -23,7 +24,6 @@ mod window;
 use crate::access_path::{self, Chosen, Request};
 use crate::cost::{CostModel, predicates_weight};
 use crate::estimate::Estimator;
-use crate::join_order;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::trace::{Event, TracedTable};
@@ -112,7 +112,7 @@ impl<'a> Planner<'a> {
             Rel::Values { columns, rows } => self.plan_values(columns, rows),
             Rel::Filter { input, predicates } => match &**input {
                 Rel::Get { .. } => self.plan_table(input, predicates, required, &[], None),
-                Rel::Join { .. } => join_order::plan_joins(self, rel, required),
+                Rel::Join { .. } => joins::plan_joins(self, rel, required),
                 Rel::Window { input, window } => self.plan_filtered_window(input, window, predicates, required),
                 _ => {
                     let mut below = required.clone();
@@ -126,7 +126,7 @@ impl<'a> Planner<'a> {
                 let input = self.plan(input, &scope::exprs_columns(exprs.iter().map(|(_, e)| e)))?;
                 self.project(input, exprs)
             }
-            Rel::Join { .. } => join_order::plan_joins(self, rel, required),
+            Rel::Join { .. } => joins::plan_joins(self, rel, required),
             Rel::Aggregate { input, group, aggregates } => self.plan_aggregate(input, group, aggregates, required),
             Rel::Working { table, name, columns } => Ok(working(*table, name, columns)),
             Rel::Recursive { input, recursion } => self.plan_recursive(input, recursion),
@@ -172,7 +172,7 @@ impl<'a> Planner<'a> {
                 None => self.list_joined(get, conjuncts),
             }
         {
-            let plan = join_order::plan_joins(self, &join, &below)?;
+            let plan = joins::plan_joins(self, &join, &below)?;
             return self.filter(plan, above, required);
         }
         let limit = if above.is_empty() { limit } else { None };
@@ -253,7 +253,7 @@ impl<'a> Planner<'a> {
             on.push(Expr::eq(Expr::Column(own), Expr::Column(id)));
         }
         let left = Rel::Values { columns: ids, rows: vec![row] };
-        let right = join_order::graph::filtered(get.clone(), rest);
+        let right = crate::relation::filtered(get.clone(), rest);
         let (left, right) = (Box::new(left), Box::new(right));
         Some(Rel::Join { kind: muster_algebra::JoinKind::Inner, left, right, on, straight: false })
     }

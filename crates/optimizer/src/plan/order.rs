@@ -1,8 +1,8 @@
 //! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
 
+use super::joins;
 use super::{Planner, wanted_exprs};
 use crate::cost::{CAUTION, CostModel};
-use crate::join_order;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Cost, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
 use muster_types::Result;
@@ -107,7 +107,7 @@ impl Planner<'_> {
     ) -> Result<Plan> {
         let whole = self.plan(input, required)?;
         let Some(count) = fetch else { return Ok(whole) };
-        let Some(first) = join_order::plan_first_rows(self, input, keys, count, required)? else { return Ok(whole) };
+        let Some(first) = joins::plan_first_rows(self, input, keys, count, required)? else { return Ok(whole) };
         let whole_cost = match whole.order.starts_with(keys) {
             true => limited(&whole.estimate, 0, fetch).cost,
             false => sorted_cost(&whole, fetch, &self.options.cost),

@@ -2,9 +2,10 @@
 //! `a = b AND a < 9` follows `b < 9`. (Equalities between more than two columns are closed when joins are ordered.)
 
 use super::{RewriteContext, bottom_up};
+use crate::column_classes::EqualColumns;
 use crate::fingerprint::{self, ExprSet};
-use crate::join_order::graph::{EqualColumns, filtered};
 use crate::literal::is_constant;
+use crate::relation::filtered;
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, SqlType};
 use muster_types::Result;

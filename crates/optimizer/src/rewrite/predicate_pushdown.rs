@@ -78,7 +78,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
         }
         leaf @ (Rel::Get { .. } | Rel::Values { .. } | Rel::Working { .. }) => (predicates, leaf),
     };
-    Ok(crate::join_order::graph::filtered(below, stay))
+    Ok(crate::relation::filtered(below, stay))
 }
 
 /// The conditions on the input of an operator that adds rows of other columns, and the others.
@@ -208,7 +208,7 @@ fn push_join(
         on,
         straight,
     };
-    Ok(crate::join_order::graph::filtered(join, above))
+    Ok(crate::relation::filtered(join, above))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Orders: what an operator needs its inputs to be ordered by, and what it says its rows are ordered by.
 
 use super::fail;
-use crate::join_order::graph::EqualColumns;
+use crate::column_classes::EqualColumns;
 use crate::ranges::fixed_parts;
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, PlanOp, Scan, SortKey};
 use muster_types::Result;

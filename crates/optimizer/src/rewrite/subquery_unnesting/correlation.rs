@@ -25,7 +25,7 @@ pub fn pull_up(rel: Rel, outer: &ColSet, context: &mut RewriteContext<'_>) -> Op
             }
             let Pulled { rel, mut conditions } = pull_up(*input, outer, context)?;
             conditions.extend(pulled);
-            Some(Pulled { rel: crate::join_order::graph::filtered(rel, kept), conditions })
+            Some(Pulled { rel: crate::relation::filtered(rel, kept), conditions })
         }
         Rel::Project { input, mut exprs } => {
             if exprs.iter().any(|(_, e)| correlated(e)) {

@@ -123,7 +123,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut RewriteContext
     // Plain conditions first: they stay below the joins that the others become.
     let (subqueries, plain): (Vec<Expr>, Vec<Expr>) =
         predicates.into_iter().flat_map(Expr::into_conjuncts).partition(Expr::has_subquery);
-    rel = crate::join_order::graph::filtered(rel, plain);
+    rel = crate::relation::filtered(rel, plain);
     for predicate in subqueries {
         match predicate {
             Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => {
@@ -144,7 +144,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut RewriteContext
             }
         }
     }
-    crate::join_order::graph::filtered(rel, kept)
+    crate::relation::filtered(rel, kept)
 }
 
 /// Replaces the scalar subqueries in an expression by columns that joins add to the relation.

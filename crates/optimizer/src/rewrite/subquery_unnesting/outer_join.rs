@@ -11,8 +11,8 @@
 //! ```
 
 use crate::copy::copy;
-use crate::join_order::graph::filtered;
 use crate::properties::{not_null_columns, unique_keys};
+use crate::relation::filtered;
 use crate::rewrite::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};

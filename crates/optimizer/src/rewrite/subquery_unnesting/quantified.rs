@@ -65,7 +65,7 @@ fn in_to_exists(q: Subquery) -> Expr {
         return Expr::Subquery(Box::new(q));
     }
     let pairs = left.iter().zip(&q.outputs).map(|(l, o)| Expr::eq(l.clone(), Expr::Column(*o))).collect();
-    let rel = crate::join_order::graph::filtered(*q.rel, pairs);
+    let rel = crate::relation::filtered(*q.rel, pairs);
     let outer = scope::free_columns(&rel).into_iter().collect();
     let kind = SubqueryKind::Exists { negated: false };
     Expr::Subquery(Box::new(Subquery { kind, rel: Box::new(rel), outputs: Vec::new(), outer }))

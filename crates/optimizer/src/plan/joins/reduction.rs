@@ -11,9 +11,12 @@
 //!
 //! The selective relation is read twice, so it has to be cheap: a base table with conditions.
 
-use super::graph::{Graph, Role};
 use crate::copy;
 use crate::fingerprint;
+use crate::join_order::{
+    graph::{Graph, Role},
+    model::Reduced,
+};
 use crate::plan::Planner;
 use crate::rewrite::semijoin_to_inner;
 use crate::scope;
@@ -24,13 +27,6 @@ use std::collections::HashMap;
 const KEPT_SHARE_MAX: f64 = 0.2;
 /// Reading the neighbour again may cost at most this share of what the aggregate costs.
 const COST_SHARE_MAX: f64 = 0.5;
-
-/// A unit that was restricted to the keys of another one, which has this share of them.
-pub struct Reduced {
-    pub unit: usize,
-    pub reducer: usize,
-    pub share: f64,
-}
 
 /// An aggregated relation, and what it is to be restricted to: rows whose `column` is among the values of the reducer's
 /// column `other`.
@@ -94,8 +90,8 @@ pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> V
 }
 
 /// The group columns of an aggregate under filters and projections that pass them through. Not of distinct rows:
-/// restricted to the keys of the other side, those that a semi join was turned to ([`super::semi_scan`]) would be a
-/// semi join again, and so on without end.
+/// restricted to the keys of the other side, those that a semi join was turned to
+/// ([`crate::join_order::semi_scan`]) would be a semi join again, and so on without end.
 fn group_of(rel: &Rel) -> Option<Vec<ColId>> {
     match rel {
         Rel::Filter { input, .. } | Rel::Project { input, .. } => group_of(input),

@@ -11,10 +11,13 @@
 //! How many rows of the first table are read for that follows from the estimated rows of the join; the cost at worst is
 //! that of more of them (`plan::order::limit`).
 
-use super::{
-    Builder, JoinModel, Lookups, Model, Orders, Tree,
+use super::build::Builder;
+use crate::join_order::{
+    enumerator::{JoinModel, Tree},
     graph::{Graph, Role, Units},
-    lookup::base_of,
+    lookup::{Lookups, base_of},
+    model::Model,
+    orders::Orders,
 };
 use crate::{plan::Planner, scope, scope::ColSet, trace::Trace};
 use muster_algebra::{Estimate, Expr, Hints, Plan, PlanOp, Rel, SortKey, Switch};
