@@ -312,6 +312,20 @@ impl Expr {
         self.visit(&mut |e| found |= matches!(e, Expr::Subquery(_) | Expr::Subplan(_)));
         found
     }
+
+    /// Returns true if operators of their own compute a part of the expression: subqueries, and calls that wait or ask
+    /// the session.
+    pub fn runs_apart(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e, Expr::Subquery(_) | Expr::Subplan(_)) || e.acts());
+        found
+    }
+
+    /// Returns true for a call that waits or asks the session, which is made once for each of its places.
+    pub fn acts(&self) -> bool {
+        use ScalarFunction as F;
+        matches!(self, Expr::Call { function: F::Sleep | F::Benchmark | F::Session(_), .. })
+    }
 }
 
 fn subquery_type(kind: &SubqueryKind, outputs: &[ColId], columns: &Columns) -> SqlType {

@@ -270,6 +270,7 @@ files! {
     max_sort_length
     multisets
     names
+    names_and_texts
     names_with_digits
     nested_joins
     no_primary_key
@@ -277,6 +278,7 @@ files! {
     numbers
     numbers_beyond_bigint
     order_by_names
+    operator_signs
     outer_aggregates
     recursive
     refused_forms

@@ -108,7 +108,10 @@ fn plan_without(
     if !query.locking().is_empty() || !context.inner_locking.lock().is_empty() || context.reads_lock() {
         tables.will_lock_rows();
     }
-    let rel = select_limit(context, bound.rel);
+    let rel = match query.has_limit() {
+        true => bound.rel,
+        false => select_limit(context, bound.rel),
+    };
     optimize_without(context, Bound { rel, ..bound }, tables, off)
 }
 
@@ -210,10 +213,9 @@ fn depends_on_order(rel: &Rel) -> bool {
 /// `sql_select_limit`: for a SELECT without a LIMIT of its own.
 fn select_limit(context: &StatementContext, rel: Rel) -> Rel {
     let limit = context.session.variables.unsigned("sql_select_limit");
-    match rel {
-        Rel::Limit { .. } => rel,
-        rel if limit == u64::MAX => rel,
-        rel => Rel::Limit { input: Box::new(rel), offset: 0, count: Some(limit) },
+    match limit {
+        u64::MAX => rel,
+        count => Rel::Limit { input: Box::new(rel), offset: 0, count: Some(count) },
     }
 }
 

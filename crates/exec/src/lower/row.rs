@@ -30,7 +30,7 @@ impl Lowerer<'_> {
     /// Keeps the rows for which all predicates are TRUE. Those without subqueries are tested first.
     pub(super) fn filter_node(&mut self, node: Node, predicates: &[Expr], output: Option<&[ColId]>) -> Result<Node> {
         let all: Vec<Expr> = predicates.iter().cloned().flat_map(Expr::into_conjuncts).collect();
-        let (costly, cheap): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(Expr::has_subquery);
+        let (costly, cheap): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(Expr::runs_apart);
         let cheap_output = if costly.is_empty() { output } else { None };
         let node = self.row_after_row(node, cheap.iter().chain(&costly));
         let mut node = self.plain_filter(node, &cheap, cheap_output)?;

@@ -19,7 +19,7 @@ impl Lowerer<'_> {
     /// The expressions with every subplan (and SLEEP and calls of the session, which wait as they do) replaced by a
     /// column that the returned node computes.
     pub(super) fn with_subplans(&mut self, node: Node, exprs: Vec<Expr>) -> Result<(Node, Vec<Expr>)> {
-        if !exprs.iter().any(runs_by_itself) {
+        if !exprs.iter().any(Expr::runs_apart) {
             return Ok((node, exprs));
         }
         // Innermost first, so that what is above can use their columns.
@@ -28,10 +28,10 @@ impl Lowerer<'_> {
             .into_iter()
             .map(|expr| {
                 expr.rewrite(&mut |e| {
-                    if !is_applied(&e) {
+                    if !(matches!(e, Expr::Subplan(_)) || e.acts()) {
                         return e;
                     }
-                    if let Some((id, _)) = found.iter().find(|(_, other)| *other == e && !acts(&e)) {
+                    if let Some((id, _)) = found.iter().find(|(_, other)| *other == e && !e.acts()) {
                         return Expr::Column(*id);
                     }
                     let id = self.new_column(e.ty(&self.columns));
@@ -158,20 +158,4 @@ fn uses_variables(plan: &Plan) -> bool {
         found
     };
     plan.exprs().into_iter().any(within) || plan.inputs().into_iter().any(uses_variables)
-}
-
-/// Returns true for calls that are made for each place of the statement.
-fn acts(expr: &Expr) -> bool {
-    use ScalarFunction as F;
-    matches!(expr, Expr::Call { function: F::Sleep | F::Benchmark | F::Session(_), .. })
-}
-
-fn is_applied(expr: &Expr) -> bool {
-    matches!(expr, Expr::Subplan(_)) || acts(expr)
-}
-
-fn runs_by_itself(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |e| found |= is_applied(e));
-    found
 }

@@ -9,10 +9,14 @@ impl Binder<'_> {
     /// The conditions of WHERE. With `sql_auto_is_null`, the one condition that a column of AUTO_INCREMENT is NULL
     /// becomes a comparison with `LAST_INSERT_ID()`, once there is one.
     pub fn conditions_of_where(&mut self, condition: Item, from: &FromClause) -> Vec<Expr> {
+        let is_one = !matches!(condition.expr, Expr::Logic { .. });
         let conditions = self.condition(condition).into_conjuncts();
         let [Expr::IsNull { arg, negated: false }] = &conditions[..] else { return conditions };
         let Expr::Column(column) = **arg else { return conditions };
-        if self.env.session.kept_variable("sql_auto_is_null") != Value::Int(1) || !self.makes_numbers(column, from) {
+        if !is_one
+            || self.env.session.kept_variable("sql_auto_is_null") != Value::Int(1)
+            || !self.makes_numbers(column, from)
+        {
             return conditions;
         }
         match self.env.session.last_insert_id() {

@@ -132,6 +132,14 @@ pub(crate) struct Output {
     pub id: ColId,
     pub name: String,
     pub derivation: Derivation,
+    /// As of the item that it is computed from.
+    pub is_ascii: bool,
+}
+
+impl Output {
+    pub fn new(id: ColId, name: String, item: &Item) -> Output {
+        Output { id, name, derivation: item.derivation, is_ascii: item.is_ascii }
+    }
 }
 
 /// Aggregates met while the expressions of a query block are bound, each once.
@@ -277,6 +285,12 @@ impl<'a> Binder<'a> {
         self.env.session.default_collation()
     }
 
+    /// A column of a query's result as an operand of a query around it.
+    pub fn output_item(&self, output: &Output) -> Item {
+        let Output { derivation, is_ascii, .. } = *output;
+        Item { derivation, is_ascii, ..self.column_item(output.id) }
+    }
+
     pub fn column_item(&self, id: ColId) -> Item {
         let item = Item::new(Expr::Column(id), self.columns.ty(id));
         Item { decimals: self.columns.get(id).decimals, ..as_operand(item) }
@@ -342,6 +356,7 @@ impl<'a> Binder<'a> {
             (_, false) => item,
         };
         let is_float = |ty| matches!(ty, SqlType::Float | SqlType::Double);
+        let is_ascii = item.is_ascii;
         let decimals = item.decimals.filter(|_| is_float(ty));
         let derivation = match (ty.collation(), item.ty.collation()) {
             (Some(_), Some(_)) => item.derivation,
@@ -369,7 +384,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { derivation, decimals, ..Item::new(expr, ty) }
+        Item { derivation, decimals, is_ascii, ..Item::new(expr, ty) }
     }
 
     /// A date or time with a fraction of a second that becomes an integer, as what is rounded: the moment itself, or

@@ -179,7 +179,7 @@ impl Binder<'_> {
         for mut s in selected {
             if let Some(text) = s.item.shown.take() {
                 let id = self.shown_output(&s, &text);
-                outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
+                outputs.push(Output::new(id, s.name, &s.item));
                 exprs.push((id, *text));
                 continue;
             }
@@ -225,7 +225,7 @@ impl Binder<'_> {
             if self.columns.shape(id).stored && self.columns.shown_origin(id).is_none() {
                 self.columns.set_shown_origin(id, unnamed(&s.name));
             }
-            outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
+            outputs.push(Output::new(id, s.name, &s.item));
             exprs.push((id, s.item.expr));
         }
         (exprs, outputs)

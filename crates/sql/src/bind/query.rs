@@ -262,7 +262,7 @@ impl Binder<'_> {
             .map(|i| {
                 let item = |q: &BoundQuery| {
                     let output = &q.outputs[i];
-                    let item = Item { derivation: output.derivation, ..self.column_item(output.id) };
+                    let item = self.output_item(output);
                     // What CAST makes has a variable length.
                     let is_column = self.columns.get(output.id).origin.is_some();
                     let ty = match item.ty {
@@ -330,7 +330,10 @@ impl Binder<'_> {
             let nullable = items.iter().any(|i| self.nullable(&i.expr));
             let name = format!("column_{c}");
             let id = self.columns.add_computed(name.clone(), ty, nullable);
-            outputs.push(Output { id, name, derivation: self.column_item(id).derivation });
+            outputs.push(Output {
+                is_ascii: items.iter().all(|item| item.is_ascii),
+                ..Output::new(id, name, &self.column_item(id))
+            });
         }
         let mut exprs = Vec::with_capacity(rows.len());
         for row in rows {

@@ -150,7 +150,7 @@ impl Binder<'_> {
             };
             let id = self.columns.add_computed(name.clone(), ty, true);
             self.columns.set_decimals(id, self.columns.get(output.id).decimals);
-            outputs.push(Output { id, name, derivation: output.derivation });
+            outputs.push(Output { id, name, ..output.clone() });
         }
         outputs
     }

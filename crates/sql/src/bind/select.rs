@@ -401,7 +401,6 @@ pub(crate) fn bare_name(name: &ast::Ident) -> Result<&str> {
 /// has its name also without an alias: `'a'` is called `a` (MySQL: `find_item_in_list`).
 fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
     let ast::Expr::Identifier(name) = expr else { return Ok(None) };
-    let is_computed = |s: &Selected| s.ast.is_some_and(|ast| column_name(ast).is_none());
     let is_meant = |s: &Selected| is_computed(s) && s.name.eq_ignore_ascii_case(&name.value);
     if let Some(computed) = selected.iter().position(is_meant) {
         return Ok(Some(computed));
@@ -409,9 +408,20 @@ fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
     find_alias(&name.value, selected, Clause::OrderBy)
 }
 
-/// The select item that a name means; written aliases before names of columns. Error 1052 when it means several.
+/// Returns true for a select item that is no column.
+fn is_computed(selected: &Selected) -> bool {
+    selected.ast.is_some_and(|ast| column_name(ast).is_none())
+}
+
+/// The select item that a name means; written aliases before names of columns. Error 1052 when it means several. In
+/// HAVING the first item that is no column wins.
 pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> Result<Option<usize>> {
     let is = |s: &Selected| s.alias.as_ref().is_some_and(|a| a.eq_ignore_ascii_case(name));
+    if clause == Clause::Having
+        && let Some(computed) = selected.iter().position(|s| is_computed(s) && is(s))
+    {
+        return Ok(Some(computed));
+    }
     for explicit in [true, false] {
         // HAVING does not ask which names were written as aliases.
         let counts = |s: &Selected| s.explicit == explicit || clause == Clause::Having;

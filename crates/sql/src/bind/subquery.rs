@@ -1,7 +1,7 @@
 //! Subqueries in expressions.
 
 use super::{
-    binder::{Binder, BoundQuery, Output},
+    binder::{Binder, BoundQuery},
     declared::as_operand,
     expr::ExprContext,
     scope::{Clause, Offered, Scope},
@@ -85,10 +85,6 @@ impl Binder<'_> {
             ty @ (SqlType::Enum(_) | SqlType::Set(_)) => self.no_operand(as_operand(Item::new(expr, ty))),
             ty => as_operand(Item::new(expr, ty)),
         }
-    }
-
-    fn output_item(&self, output: &Output) -> Item {
-        Item { derivation: output.derivation, ..self.column_item(output.id) }
     }
 
     pub fn exists(&mut self, query: &ast::Query, negated: bool, cx: &ExprContext) -> Result<Item> {

@@ -8,6 +8,7 @@ use super::{
     default_text::ModalSyntax,
     encoding::is_introducer,
     json_value::json_value,
+    reserved::is_reserved,
     special_calls::{
         cast, cast_with_float, char_call, concatenation, like_comes, named_call, next_token, plain_like, regexp_comes,
         regexp_operator, sounds_like, sounds_like_operator, trim_of_spaces, trims_spaces, weight_string,
@@ -99,13 +100,12 @@ impl Dialect for MusterDialect {
         MYSQL.identifier_quote_style(identifier)
     }
 
-    fn is_table_factor_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        *keyword != Keyword::TABLE && MYSQL.is_table_factor_alias(explicit, keyword, parser)
+    fn is_table_factor_alias(&self, _explicit: bool, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        is_bare_alias(keyword)
     }
 
-    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        // Without FROM, a locking clause stands behind the last item.
-        !matches!(keyword, Keyword::TABLE | Keyword::FOR) && MYSQL.is_column_alias(keyword, parser)
+    fn is_column_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        is_bare_alias(keyword)
     }
 
     fn supports_string_literal_backslash_escape(&self) -> bool {
@@ -196,6 +196,11 @@ impl Dialect for MusterDialect {
                 self.syntax.note_negation(next_token(parser));
                 (UnaryOperator::Not, BANG)
             }
+            // The NOT of a whole predicate that begins with EXISTS.
+            (Token::Word(w), Token::Word(next)) if w.keyword == Keyword::NOT && next.keyword == Keyword::EXISTS => {
+                parser.advance_token();
+                return Some(parser.parse_subexpr(NOT).map(negated));
+            }
             (Token::Word(w), _) if is_word(w, "CAST") && self.modes.has(SqlModes::REAL_AS_FLOAT) => {
                 return (next.token == Token::LParen).then(|| cast_with_float(parser, &self.syntax));
             }
@@ -238,6 +243,18 @@ impl Dialect for MusterDialect {
             }
         }
         Some(Ok(call(Ident::new(chain), Some(args))))
+    }
+}
+
+/// Returns true for a word that may be an alias, also without AS: one that is not reserved.
+fn is_bare_alias(keyword: &Keyword) -> bool {
+    *keyword == Keyword::NoKeyword || !is_reserved(&format!("{keyword:?}"))
+}
+
+fn negated(expr: Expr) -> Expr {
+    match expr {
+        Expr::Exists { subquery, negated: false } => Expr::Exists { subquery, negated: true },
+        expr => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
     }
 }
 

@@ -51,13 +51,19 @@ pub(crate) fn is_function_word(word: &str) -> bool {
 }
 
 /// Puts quotes around the names that call nothing of the grammar though a parenthesis follows them: they are names of
-/// tables, columns and stored functions.
+/// tables, columns and stored functions. MID is another word for SUBSTRING.
 pub(super) fn quote_spaced(source: &mut SourceText, modes: SqlModes) {
     let significant = source.significant();
     for pair in significant.windows(2) {
         let (at, next) = (pair[0], pair[1]);
-        let is_spaced = source.tokens[next].token == Token::LParen && source.starts[next] > source.ends[at];
-        if !is_spaced || modes.has(SqlModes::IGNORE_SPACE) {
+        if source.tokens[next].token != Token::LParen {
+            continue;
+        }
+        if source.starts[next] == source.ends[at] || modes.has(SqlModes::IGNORE_SPACE) {
+            if source.word(at) == "MID" {
+                let keyword = sqlparser::keywords::Keyword::SUBSTRING;
+                source.tokens[at].token = Token::Word(Word { value: "SUBSTRING".into(), quote_style: None, keyword });
+            }
             continue;
         }
         if let Token::Word(word @ Word { quote_style: None, .. }) = &mut source.tokens[at].token

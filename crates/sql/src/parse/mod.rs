@@ -54,6 +54,7 @@ mod load;
 mod locking;
 #[cfg(test)]
 mod modes_tests;
+mod operators;
 #[cfg(test)]
 mod parse_tests;
 mod refused;
@@ -67,6 +68,7 @@ mod source;
 mod special_calls;
 mod statement;
 mod table_brackets;
+mod texts;
 mod transaction;
 
 pub(crate) use column::{bit_bytes, hex_bytes, number};

@@ -18,9 +18,19 @@ pub(super) fn check(source: &SourceText) -> Result<()> {
     });
     let words: Vec<Keyword> = significant.iter().take(VIEW_WORDS_MAX).map(|at| source.keyword(*at)).collect();
     let is_view = matches!(words.first(), Some(Keyword::CREATE | Keyword::ALTER)) && words.contains(&Keyword::VIEW);
+    for &at in &significant {
+        // Half a byte.
+        if matches!(&source.tokens[at].token, Token::HexStringLiteral(digits) if digits.len() % 2 == 1)
+            && source.readable[source.starts[at]..].starts_with(['x', 'X'])
+        {
+            return Err(source.error_at(source.starts[at]));
+        }
+    }
     for pair in significant.windows(2) {
         let (first, second) = (pair[0], pair[1]);
         let refused = match (&source.tokens[first].token, &source.tokens[second].token) {
+            // No alias is a variable.
+            (Token::Word(_), Token::Word(name)) if source.keyword(first) == Keyword::AS && is_variable(name) => true,
             // `*` stands first in a select list, and no list ends with a comma.
             (Token::Comma, Token::Mul) => true,
             (Token::Comma, Token::Word(_)) if is_query => source.keyword(second) == Keyword::FROM,
@@ -52,7 +62,16 @@ pub(super) fn check(source: &SourceText) -> Result<()> {
 
 /// Returns true for what may be a limit: a number, a parameter or a variable of a stored program.
 fn is_count(token: &Token) -> bool {
-    matches!(token, Token::Number(..) | Token::Placeholder(_) | Token::Word(Word { .. }))
+    match token {
+        Token::Number(digits, _) => digits.bytes().all(|b| b.is_ascii_digit()),
+        Token::Word(word) => !is_variable(word),
+        token => matches!(token, Token::Placeholder(_)),
+    }
+}
+
+/// Returns true for `@name`.
+fn is_variable(word: &Word) -> bool {
+    word.quote_style.is_none() && word.value.starts_with('@')
 }
 
 fn is_operator(token: &Token) -> bool {

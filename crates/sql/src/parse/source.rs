@@ -1,10 +1,6 @@
 //! The tokens of one statement, and where they stand in its text.
 
-use super::{
-    dialect::{AND_SIGN, MusterDialect, OR_SIGN},
-    literal_rows::literal_rows,
-    select_into::IntoClause,
-};
+use super::{dialect::MusterDialect, literal_rows::literal_rows, select_into::IntoClause};
 use crate::InsertRows;
 use muster_types::{Result, SqlError, SqlModes};
 use sqlparser::{
@@ -64,12 +60,14 @@ impl<'a> SourceText<'a> {
                 source.tokenize(&readable[found.end..], found.end)?;
             }
         }
+        super::operators::split(&mut source);
+        super::texts::reread(&mut source);
         source.join_user_variables();
         super::digit_names::separate(&mut source);
         super::refused::check(&source)?;
         super::function_words::quote_spaced(&mut source, modes);
         super::json_table::rewrite(&mut source)?;
-        source.replace_operators();
+        super::operators::replace(&mut source);
         super::explicit_table::rewrite(&mut source)?;
         super::from_first::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
@@ -153,28 +151,6 @@ impl<'a> SourceText<'a> {
     /// Error 1064 at a place that the parser has named.
     pub fn error_at_location(&self, at: Location) -> SqlError {
         self.error_at(offset(self.text, &line_starts(self.text), at))
-    }
-
-    /// `||` is OR (without PIPES_AS_CONCAT) and `&&` is AND; `ON DUPLICATE KEY UPDATE` is one token.
-    fn replace_operators(&mut self) {
-        let sign = |text: &str, keyword| Token::Word(Word { value: text.into(), quote_style: None, keyword });
-        for token in &mut self.tokens {
-            match token.token {
-                Token::StringConcat if !self.modes.has(SqlModes::PIPES_AS_CONCAT) => {
-                    token.token = sign(OR_SIGN, Keyword::OR);
-                }
-                Token::Overlap => token.token = sign(AND_SIGN, Keyword::AND),
-                _ => {}
-            }
-        }
-        let significant = self.significant();
-        for w in significant.windows(4) {
-            let words = w.iter().map(|i| self.keyword(*i));
-            if words.eq([Keyword::ON, Keyword::DUPLICATE, Keyword::KEY, Keyword::UPDATE]) {
-                self.tokens[w[0]].token = Token::CustomBinaryOperator(ON_DUPLICATE.into());
-                w[1..].iter().for_each(|i| self.tokens[*i].token = Token::Whitespace(Whitespace::Space));
-            }
-        }
     }
 
     /// Puts a token that the text has not behind another one, whose place it is given.

@@ -9,11 +9,12 @@
 //!   a || b                         CONCAT(a, b), with PIPES_AS_CONCAT
 //!   INSERT(..)                     a call, though the word is a statement's
 //!   CAST(x AT TIME ZONE z AS ..)   CAST of sqlparser's node
+//!   CAST(x AS CHAR ASCII)          CONVERT(CAST(x AS CHAR) USING latin1)
 //! ```
 
 use super::{default_text::ModalSyntax, dialect::call};
 use sqlparser::{
-    ast::{BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, Value},
+    ast::{BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, ObjectName, Value},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, Word},
@@ -129,7 +130,7 @@ pub(super) fn cast_to_type(expr: Expr, parser: &mut Parser) -> Result<Expr, Pars
     let charset =
         match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
             true => Some(parser.parse_object_name(false)?),
-            false => None,
+            false => charset_word(parser).map(|name| ObjectName::from(vec![Ident::new(name)])),
         };
     let cast = Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, format: None };
     Ok(match charset {
@@ -143,6 +144,18 @@ pub(super) fn cast_to_type(expr: Expr, parser: &mut Parser) -> Result<Expr, Pars
             styles: Vec::new(),
         },
     })
+}
+
+/// Reads a word for the character set of `CAST(.. AS CHAR ASCII)`.
+fn charset_word(parser: &mut Parser) -> Option<&'static str> {
+    let Token::Word(word) = &parser.peek_token_ref().token else { return None };
+    let name = match word.value.to_ascii_uppercase().as_str() {
+        "ASCII" => "latin1",
+        "UNICODE" => "ucs2",
+        _ => return None,
+    };
+    parser.advance_token();
+    Some(name)
 }
 
 /// Reads an expression, perhaps with `AT TIME ZONE [INTERVAL] 'zone'` behind it.

@@ -32,6 +32,19 @@ impl Query {
     pub fn locking(&self) -> Vec<Locking> {
         locking_of(&self.ast)
     }
+
+    /// Returns true if the whole result has a LIMIT of its own.
+    pub fn has_limit(&self) -> bool {
+        has_limit(&self.ast)
+    }
+}
+
+fn has_limit(query: &ast::Query) -> bool {
+    let inner = match &*query.body {
+        ast::SetExpr::Query(inner) => has_limit(inner),
+        _ => false,
+    };
+    inner || query.limit_clause.is_some()
 }
 
 /// The tables of the outermost FROM clause of a query, as written, and their names in the query.

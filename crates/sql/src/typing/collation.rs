@@ -1,7 +1,7 @@
 //! Whose collation decides (manual 12.8.4 "Collation Coercibility in Expressions").
 
 use super::Item;
-use muster_algebra::{Expr, ScalarFunction};
+use muster_algebra::{Columns, Expr, ScalarFunction};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
 
 /// The origin of a collation; the first in this order decides.
@@ -89,14 +89,12 @@ fn origin(item: &Item) -> Option<Origin> {
     item.collation().map(|collation| Origin {
         collation,
         derivation: item.derivation,
-        is_ascii: collation.character_set() == Charset::Ascii
-            || item.derivation == Derivation::Numeric
-            || is_ascii(&item.expr),
+        is_ascii: collation.character_set() == Charset::Ascii || item.is_ascii,
     })
 }
 
 /// Returns true if an expression is known to give nothing but ASCII: literals, and functions of such.
-fn is_ascii(expr: &Expr) -> bool {
+pub(super) fn is_ascii(expr: &Expr) -> bool {
     match expr {
         Expr::Literal { value: Value::Text(text), .. } => text.is_ascii(),
         Expr::Literal { value: Value::Bytes(_), .. } => false,
@@ -109,10 +107,35 @@ fn is_ascii(expr: &Expr) -> bool {
     }
 }
 
+/// As [`is_ascii`], and of columns that are no texts.
+pub(crate) fn is_ascii_over(expr: &Expr, columns: &Columns) -> bool {
+    match expr {
+        Expr::Column(id) => !matches!(
+            columns.ty(*id),
+            SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Json | SqlType::Enum(_) | SqlType::Set(_)
+        ),
+        Expr::Cast { arg, .. } => is_ascii_over(arg, columns),
+        expr => is_ascii(expr),
+    }
+}
+
 /// Returns true for functions that write digits and letters of ASCII whatever they are given (MySQL:
 /// `Item_str_ascii_func`).
 fn is_ascii_function(name: &str) -> bool {
-    matches!(name, "ADDTIME" | "SUBTIME" | "FORMAT" | "HEX" | "MD5" | "SHA" | "SHA1" | "SHA2" | "TO_BASE64")
+    matches!(
+        name,
+        "ADDTIME"
+            | "SUBTIME"
+            | "FORMAT"
+            | "HEX"
+            | "MD5"
+            | "SHA"
+            | "SHA1"
+            | "SHA2"
+            | "TO_BASE64"
+            | "UUID"
+            | "BIN_TO_UUID"
+    )
 }
 
 /// The collation of two texts (MySQL: `DTCollation::aggregate`); `None` if they do not go together.
@@ -216,6 +239,7 @@ mod tests {
             shown: None,
             characters: None,
             text_collation: None,
+            is_ascii: false,
         }
     }
 

@@ -47,6 +47,9 @@ pub(crate) struct Item {
     /// The collation that an integer has as a text: that of the texts which INSTR and REGEXP_LIKE compare, `binary` for
     /// the bits of BIT_AND and its kin. `None`: it has the collation of the texts around it.
     pub text_collation: Option<Collation>,
+    /// True if its text is known to be of ASCII (MySQL: `MY_REPERTOIRE_ASCII`): then it goes with those of any character
+    /// set.
+    pub is_ascii: bool,
 }
 
 impl Item {
@@ -58,6 +61,8 @@ impl Item {
         };
         let (kept, decimals, shown, characters) = (None, None, None, None);
         let text_collation = None;
+        let is_named = matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
+        let is_ascii = derivation == Derivation::Numeric && !is_named || collation::is_ascii(&expr);
         Item {
             expr,
             ty,
@@ -69,6 +74,7 @@ impl Item {
             shown,
             characters,
             text_collation,
+            is_ascii,
         }
     }
 

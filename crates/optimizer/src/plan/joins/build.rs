@@ -146,7 +146,7 @@ impl Builder<'_, '_, '_> {
     fn newly_covered(&self, left: Units, right: Units) -> (Vec<Expr>, Vec<Expr>) {
         let inner = self.graph.inner_units();
         let new = self.graph.predicates.iter().filter(|p| self.is_new(p.units, left, right));
-        let (inside, above): (Vec<_>, Vec<_>) = new.partition(|p| p.units & !inner == 0 && !p.expr.has_subquery());
+        let (inside, above): (Vec<_>, Vec<_>) = new.partition(|p| p.units & !inner == 0 && !p.expr.runs_apart());
         let exprs = |list: Vec<&graph::Predicate>| list.into_iter().map(|p| p.expr.clone()).collect();
         (exprs(inside), exprs(above))
     }
@@ -224,10 +224,10 @@ fn above_with(above: &ColSet, more: &[Expr]) -> ColSet {
     above.iter().copied().chain(scope::exprs_columns(more)).collect()
 }
 
-/// Conditions with subqueries are checked above an inner join.
+/// Conditions that operators of their own compute are checked above an inner join.
 fn split_inner(kind: JoinKind, on: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
     if kind != JoinKind::Inner {
         return (on, Vec::new());
     }
-    on.into_iter().partition(|e| !e.has_subquery())
+    on.into_iter().partition(|e| !e.runs_apart())
 }

@@ -11,7 +11,7 @@ use crate::{
     typing::{
         Derivation, Item, aggregate,
         arithmetic::{ArithmeticRules, KEPT_DIGITS, more_decimals, quotient_scale, widened},
-        length,
+        collation, length,
     },
 };
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, ResultShape, ScalarFunction, SortKey};
@@ -112,6 +112,14 @@ fn place_of<'x>(call: &AggregateCall, cx: &ExprContext<'x>) -> Option<&'x RefCel
 impl Binder<'_> {
     pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
         let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
+        // Within an aggregate, and around one, it is a function of rows (MySQL: `Item_func_any_value`).
+        let any_value = match &list.args[..] {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] if name == "ANY_VALUE" => Some(value),
+            _ => None,
+        };
+        if let (Some(value), true) = (any_value, cx.in_aggregate) {
+            return self.expr(value, cx);
+        }
         if cx.in_aggregate {
             return Err(invalid_use());
         }
@@ -123,7 +131,11 @@ impl Binder<'_> {
         cx.in_aggregate = true;
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
-        let (call, shown, decimals, derivation) = call?;
+        let (call, shown, decimals, derivation) = match (call, any_value) {
+            (Err(e), Some(value)) if e.code == invalid_use().code => return self.expr(value, cx),
+            (call, _) => call?,
+        };
+        let is_ascii = call.args.iter().all(|arg| collation::is_ascii_over(arg, &self.columns));
         if let (AggregateFunction::AnyValue, [constant]) = (&call.function, &call.args[..])
             && constant.columns().is_empty()
         {
@@ -134,7 +146,7 @@ impl Binder<'_> {
                 false => constant.clone(),
             };
             let derivation = derivation.unwrap_or(Item::new(Expr::null(ty), ty).derivation);
-            let item = as_operand(Item { decimals, derivation, ..Item::new(value, ty) });
+            let item = as_operand(Item { decimals, derivation, is_ascii, ..Item::new(value, ty) });
             return Ok(self.shown_as(item, shown));
         }
         let aggregates = place_of(&call, cx).ok_or_else(invalid_use)?;
@@ -168,7 +180,7 @@ impl Binder<'_> {
         };
         let item = self.aggregate_item(id, shown);
         let item = match derivation {
-            Some(derivation) if item.ty.collation().is_some() => Item { derivation, ..item },
+            Some(derivation) if item.ty.collation().is_some() => Item { derivation, is_ascii, ..item },
             _ => item,
         };
         // Bits that become a text are a byte string.

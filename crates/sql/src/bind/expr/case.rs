@@ -240,7 +240,8 @@ impl Binder<'_> {
             None => shown,
         };
         let (_, derivation) = collation::aggregate_result(&refs, self.default_collation(), operation)?;
-        let mut model = Item::new(Expr::null(ty), ty);
+        let is_ascii = refs.iter().all(|item| item.is_ascii);
+        let mut model = Item { is_ascii, ..Item::new(Expr::null(ty), ty) };
         if matches!(ty, SqlType::Float | SqlType::Double | SqlType::Text { .. } | SqlType::Bytes { .. }) {
             model.decimals = decimals;
         }

@@ -94,8 +94,10 @@ impl Binder<'_> {
             Derivation::Numeric => Derivation::Literal,
             derivation => derivation,
         };
+        let of_ascii = !args.is_empty() && args.iter().all(|item| item.is_ascii);
         let args = args.into_iter().map(|item| item.expr).collect();
-        Item { derivation, ..Item::new(Expr::Call { function, args, ty }, ty) }
+        let item = Item::new(Expr::Call { function, args, ty }, ty);
+        Item { derivation, is_ascii: item.is_ascii || of_ascii, ..item }
     }
 }
 

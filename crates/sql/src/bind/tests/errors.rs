@@ -79,6 +79,12 @@ fn groups_and_columns() {
         ("select 1 from t where dt = 'abc'", 1525, "Incorrect DATE value: 'abc'"),
         ("select date 'abc'", 1525, "Incorrect DATE value: 'abc'"),
         ("select a from t limit -1", 1064, "near '-1'"),
+        ("select a from t limit 1.5", 1064, "near '1.5'"),
+        ("select a from t limit @a", 1064, "near '@a'"),
+        ("select 1 as @a", 1064, "near '@a'"),
+        ("select x'4'", 1064, "near 'x'4''"),
+        // FULL is an alias.
+        ("select 1 from t full outer join s on 1", 1064, "near 'join s on 1'"),
         ("select a into @x from t union select 1", 3954, "Misplaced INTO clause"),
     ] {
         let (number, text) = error(sql);
@@ -91,7 +97,6 @@ fn groups_and_columns() {
 fn what_is_not_supported_says_so() {
     for (sql, construct) in [
         ("select 1 from t where a in (select a from s limit 1)", "LIMIT & IN/ALL/ANY/SOME subquery"),
-        ("select 1 from t full outer join s on 1", "FULL OUTER JOIN"),
         ("select match (c) against ('x') from t", "MATCH .. AGAINST"),
     ] {
         let (number, text) = error(sql);
