@@ -277,8 +277,8 @@ files! {
     number_attributes
     numbers
     numbers_beyond_bigint
-    order_by_names
     operator_signs
+    order_by_names
     outer_aggregates
     recursive
     refused_forms
