@@ -119,6 +119,14 @@ pub(crate) fn is_ascii_over(expr: &Expr, columns: &Columns) -> bool {
     }
 }
 
+/// Returns true for a call whose arguments are known to be ASCII, or no texts.
+pub(crate) fn are_ascii(call: &Expr, columns: &Columns) -> bool {
+    match call {
+        Expr::Call { args, .. } => !args.is_empty() && args.iter().all(|arg| is_ascii_over(arg, columns)),
+        _ => false,
+    }
+}
+
 /// Returns true for functions that write digits and letters of ASCII whatever they are given (MySQL:
 /// `Item_str_ascii_func`).
 fn is_ascii_function(name: &str) -> bool {

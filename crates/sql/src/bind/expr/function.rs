@@ -3,7 +3,9 @@
 use super::ExprContext;
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Item, arithmetic::KEPT_DIGITS, bytes_of_length, decimal_digits, display_length, fold, numeric_type},
+    typing::{
+        Item, arithmetic::KEPT_DIGITS, bytes_of_length, collation, decimal_digits, display_length, fold, numeric_type,
+    },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
@@ -156,6 +158,20 @@ impl Binder<'_> {
     /// A call by its name in upper case, of a function that MySQL has. Errors: 1582 for a wrong number of arguments,
     /// 1235 for a function that Muster has not.
     pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
+        let item = self.known_function(name, args, cx)?;
+        let writes_ascii = match name {
+            "DATE_FORMAT" | "TIME_FORMAT" | "FROM_UNIXTIME" | "DAYNAME" | "MONTHNAME" => {
+                let locale = self.env.session.kept_variable("lc_time_names");
+                matches!(locale, Value::Text(name) if name.starts_with("en_"))
+            }
+            "BIN" | "OCT" | "CONV" | "INET_NTOA" | "ELT" | "QUOTE" => true,
+            _ => false,
+        };
+        let is_ascii = item.is_ascii || writes_ascii && collation::are_ascii(&item.expr, &self.columns);
+        Ok(Item { is_ascii, ..item })
+    }
+
+    fn known_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
         }
