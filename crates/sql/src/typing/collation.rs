@@ -1,6 +1,6 @@
 //! Whose collation decides (manual 12.8.4 "Collation Coercibility in Expressions").
 
-use super::Item;
+use super::{Item, fold};
 use muster_algebra::{Columns, Expr, ScalarFunction};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
 
@@ -196,8 +196,8 @@ fn converts(item: &Item, decided: Origin) -> bool {
     if from == to || from == Charset::Binary || to.is_unicode() && to.contains(from) || to == Charset::Binary {
         return true;
     }
-    match item.as_literal() {
-        Some(Value::Text(text)) => to.has_all(text),
+    match item.as_literal().cloned().or_else(|| fold::constant(&item.expr)) {
+        Some(Value::Text(text)) => to.has_all(&text),
         _ => own.is_ascii || item.ty == SqlType::Null,
     }
 }
