@@ -268,6 +268,7 @@ files! {
     manual_secrets
     manual_texts
     max_sort_length
+    members_chosen
     multisets
     names
     names_and_texts
@@ -293,6 +294,7 @@ files! {
     show
     sql_mode_text
     sql_mode_values
+    stored_choices
     stored_forms
     stored_groups
     stored_programs

@@ -74,6 +74,8 @@ pub(crate) struct Binder<'a> {
     pub wants_from: bool,
     /// Asks the next SELECT that is bound for what a client is shown: see [`Item::shown`].
     pub is_for_client: bool,
+    /// Which columns of the next query block are stored as texts or byte strings.
+    pub stored_texts: Vec<bool>,
     pub from: Option<FromClause>,
     /// Asks the next query that is bound to leave the cut of its rows to the engine, which counts them
     /// (SQL_CALC_FOUND_ROWS).
@@ -220,6 +222,7 @@ impl<'a> Binder<'a> {
             changes_strictly: false,
             wants_from: false,
             is_for_client: false,
+            stored_texts: Vec::new(),
             from: None,
             counts_rows: false,
             aggregated_columns: HashSet::new(),

@@ -256,10 +256,21 @@ impl Binder<'_> {
         (Rel::Union { inputs, columns: columns.clone() }, columns)
     }
 
+    /// The type of an ENUM or SET beside nothing but NULL, which stays what it is.
+    fn members_beside_null(&self, inputs: &[BoundQuery], column: usize) -> Option<SqlType> {
+        let types = inputs.iter().map(|q| self.columns.ty(q.outputs[column].id));
+        let (nulls, known): (Vec<SqlType>, Vec<SqlType>) = types.partition(|ty| *ty == SqlType::Null);
+        let first = *known.first().filter(|ty| matches!(ty, SqlType::Enum(_) | SqlType::Set(_)))?;
+        (!nulls.is_empty() && known.len() == 1).then_some(first)
+    }
+
     /// One type per column for all inputs.
     pub(super) fn common_types(&mut self, inputs: &[BoundQuery], operation: &str) -> Result<Vec<SqlType>> {
         (0..inputs[0].outputs.len())
             .map(|i| {
+                if let Some(members) = self.members_beside_null(inputs, i) {
+                    return Ok(members);
+                }
                 let item = |q: &BoundQuery| {
                     let output = &q.outputs[i];
                     let item = self.output_item(output);

@@ -94,6 +94,7 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         let wants_from = std::mem::take(&mut self.wants_from);
         let is_for_client = std::mem::take(&mut self.is_for_client);
+        let stored_texts = std::mem::take(&mut self.stored_texts);
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
@@ -146,9 +147,8 @@ impl Binder<'_> {
         }
         let (rel, first) = self.in_rollup_order(rel, order, !windows.calls.is_empty(), &mut keys);
         let rel = self.windows(rel, windows);
-        if distinct || !is_for_client {
-            selected.iter_mut().for_each(|s| s.item.shown = None);
-        }
+        // Groups are rows of a temporary table, which has decimals.
+        keep_shown(&mut selected, !distinct && is_for_client, if distinct || aggregated { &[] } else { &stored_texts });
         let (group_by, having, ordered) = (explicit_group, select.having.is_some(), !keys.is_empty());
         let limit = limits.count_or_all();
         self.set_clauses(BlockClauses { distinct, grouped: aggregated, group_by, having, ordered, limit });
@@ -380,6 +380,16 @@ fn parts<'x>(selected: &'x mut [Selected], having: &'x mut [Expr], keys: &'x mut
 /// Returns true if all that is grouped by is selected: groups, which differ in it, are distinct rows.
 fn are_selected(group: &[Item], selected: &[Selected]) -> bool {
     group.iter().all(|key| selected.iter().any(|selected| selected.item.expr == key.expr))
+}
+
+/// Drops the texts that decimals are shown as, unless all are for a client; those of columns that are stored as texts
+/// stay.
+fn keep_shown(selected: &mut [Selected], all: bool, stored_texts: &[bool]) {
+    for (i, s) in selected.iter_mut().enumerate() {
+        if !all && !stored_texts.get(i).is_some_and(|is_text| *is_text) {
+            s.item.shown = None;
+        }
+    }
 }
 
 /// Rows that are `inserted` have the digits that a quotient keeps beyond those that it shows.

@@ -29,6 +29,7 @@ impl Binder<'_> {
     /// those that it shows.
     pub(super) fn given_value(&mut self, item: Item, ty: SqlType) -> Item {
         let is_column = matches!(item.expr, Expr::Column(_));
+        let item = if ty.is_text() || ty.is_bytes() { self.as_shown(item) } else { item };
         let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
         match ty.stored_type().is_numeric() || ty == SqlType::Year {
             true if item.hexadecimal => match item.as_literal() {

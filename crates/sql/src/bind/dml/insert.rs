@@ -277,6 +277,9 @@ impl Binder<'_> {
     fn source_query(&mut self, query: &Query, given: &[SqlType], database: Option<&str>) -> Result<BoundQuery> {
         let names = Names::of_statement(database, &query.items).assigning(query.assigns);
         self.wants_from = is_single_block(&query.ast);
+        if self.wants_from {
+            self.stored_texts = given.iter().map(|ty| ty.is_text() || ty.is_bytes()).collect();
+        }
         let bound = self.query(&query.ast, &names, true)?;
         if bound.outputs.len() != given.len() {
             return Err(SqlError::wrong_value_count(1));

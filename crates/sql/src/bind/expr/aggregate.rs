@@ -356,7 +356,10 @@ impl Binder<'_> {
             return items.into_iter().map(|item| self.number_of_bytes(item)).collect();
         }
         let is_extreme = matches!(name, "MIN" | "MAX") && !in_window;
-        let bare = name == "ANY_VALUE" || is_extreme && items.iter().all(is_number);
+        // Any of the members of an ENUM or SET is a text, also as a number.
+        let is_member = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Enum(_) | SqlType::Set(_)));
+        let is_any = name == "ANY_VALUE" && !items.iter().any(is_member);
+        let bare = is_any || is_extreme && items.iter().all(is_number);
         if bare { items.into_iter().map(|item| self.bare(item)).collect() } else { items }
     }
 
