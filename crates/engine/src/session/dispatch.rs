@@ -10,7 +10,7 @@ use crate::{
     virtual_tables::show,
 };
 use muster_sql::{Explain, ScalarExpr, Statement};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
@@ -163,7 +163,7 @@ impl SessionState {
     fn explained(&mut self, shown: Explained, into: Option<&str>) -> Result<Outcome> {
         match into {
             Some(name) => {
-                self.set_user_variable(name, shown.into_text()?, None)?;
+                self.set_user_variable(name, shown.into_text()?, SqlType::Null)?;
                 Done::default().outcome()
             }
             None => shown.outcome(),

@@ -21,7 +21,7 @@ impl SessionState {
         }
         let are_decimals: Vec<bool> =
             result.columns.iter().map(|column| matches!(column.shape.ty, Some(SqlType::Decimal { .. }))).collect();
-        let collations: Vec<_> = result.columns.iter().map(|column| column.ty.collation()).collect();
+        let types: Vec<SqlType> = result.columns.iter().map(|column| column.ty).collect();
         let mut rows = first_values(result, 2)?.into_iter();
         let Some(row) = rows.next() else {
             let message = "No data - zero rows fetched, selected, or processed";
@@ -30,8 +30,8 @@ impl SessionState {
         };
         for (i, (name, value)) in variables.iter().zip(row).enumerate() {
             match are_decimals[i] {
-                true => self.set_user_variable(name, as_decimal(value), None)?,
-                false => self.set_user_variable(name, value, collations[i])?,
+                true => self.set_user_variable(name, as_decimal(value), SqlType::Null)?,
+                false => self.set_user_variable(name, value, types[i])?,
             }
         }
         match rows.next() {

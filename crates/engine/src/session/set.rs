@@ -50,7 +50,7 @@ impl SessionState {
         }
         for (item, (value, ty)) in items.iter().zip(values) {
             match item {
-                SetItem::User { name, .. } => self.set_user_variable(name, value, ty.collation())?,
+                SetItem::User { name, .. } => self.set_user_variable(name, value, ty)?,
                 SetItem::Variable { scope, persist, name, value: given } => {
                     if *persist {
                         return Err(SqlError::unsupported("SET PERSIST"));
@@ -70,8 +70,21 @@ impl SessionState {
         Ok(Done::default())
     }
 
-    /// Sets a user variable to a value whose text has this collation.
-    pub fn set_user_variable(&mut self, name: &str, value: Value, collation: Option<Collation>) -> Result<()> {
+    /// Sets a user variable to a value of this type. Moments and members are texts there (manual 11.4).
+    pub fn set_user_variable(&mut self, name: &str, value: Value, ty: SqlType) -> Result<()> {
+        let of_connection = || Collation::from_name(&self.variables.text("collation_connection"));
+        let (value, collation) = match (value, ty) {
+            (Value::UInt(at), SqlType::Enum(members)) => {
+                (Value::Text(members.enum_text(at).into()), Some(members.collation()))
+            }
+            (Value::UInt(bits), SqlType::Set(members)) => {
+                (Value::Text(members.set_text(bits)), Some(members.collation()))
+            }
+            (value @ (Value::Date(_) | Value::DateTime(_) | Value::Time(_)), ty) => {
+                (value.to_text(ty.fsp()).map_or(Value::Null, Value::Text), of_connection())
+            }
+            (value, ty) => (value, ty.collation()),
+        };
         self.user_variables.set(name, value, collation)
     }
 

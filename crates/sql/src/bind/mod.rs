@@ -296,6 +296,8 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let names = Names::of_statement(database.as_deref(), &[]).assigning(expr.assigns);
     let from = FromClause::default();
     let item = binder.expression(&expr.ast, &Scope::of(&from), &names, Clause::FieldList)?;
+    // A quotient that is kept has digits which it does not show.
+    let item = item.unrounded(crate::typing::arithmetic::KEPT_DIGITS);
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
     binder.into_bound(rel, vec![(id, expr.text.clone())])
