@@ -224,6 +224,8 @@ impl SessionState {
                 value.unwrap_or_else(|| "NULL".into())
             }
         };
+        // Whatever becomes of this one, the statement of that name is gone.
+        self.prepared.by_name.remove(&name.to_lowercase());
         let _memory = self.memory_for(&text)?;
         let prepared = PreparedStatement::parse(&text, self.prepared_now())?;
         self.check_names(&prepared.statement)?;

@@ -29,12 +29,16 @@ pub(super) fn beside_operand(item: &Item) -> Option<BesideNumber> {
     beside_compared(item).map(|_| BesideNumber::Operand)
 }
 
+/// Returns true for a `?`.
+pub(super) fn is_parameter(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(_), .. }))
+}
+
 impl Binder<'_> {
     /// The item of an expression that stands next to a number: a number if it is a `?` whose text is one. Where the
     /// statement is bound for all values, the session is told.
     pub(super) fn beside_number(&mut self, expr: &ast::Expr, item: Item, beside: Option<BesideNumber>) -> Item {
-        let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(_), .. }) = expr else { return item };
-        let (Some(beside), true) = (beside, item.ty.is_text()) else { return item };
+        let (Some(beside), true, true) = (beside, is_parameter(expr), item.ty.is_text()) else { return item };
         match (&item.expr, self.env.parameters) {
             (Expr::Parameter { index, .. }, _) => {
                 self.env.session.note_beside_number(*index, beside);

@@ -1,6 +1,12 @@
 //! Comparisons: both sides get one type.
 
-use super::{ExprContext, beside_number::beside_compared, compare_op, json::truth_beside_json, rows::row_width};
+use super::{
+    ExprContext,
+    beside_number::{beside_compared, is_parameter},
+    compare_op,
+    json::truth_beside_json,
+    rows::row_width,
+};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison, fold},
@@ -49,9 +55,36 @@ impl<'a> Binder<'a> {
             let (l, r) = (left_truth.unwrap_or(l), right_truth.unwrap_or(r));
             let besides = (beside_compared(&r), beside_compared(&l));
             let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
-            return compare(self, op, l, r);
+            return match compare(self, op, l.clone(), r.clone()) {
+                Err(e) if e.code == ErrorCode::WrongValue && (is_parameter(left) || is_parameter(right)) => {
+                    self.compare_with_no_date(op, (left, l), (right, r))
+                }
+                compared => compared,
+            };
         }
         self.row_comparison(op, left, right, cx)
+    }
+
+    /// Compares a date with a `?` whose text is none: that is NULL, with a warning (MySQL 8 takes the type of a parameter
+    /// from what stands next to it).
+    fn compare_with_no_date(
+        &mut self,
+        op: CompareOp,
+        (left, l): (&ast::Expr, Item),
+        (right, r): (&ast::Expr, Item),
+    ) -> Result<Item> {
+        let mut known = |expr: &ast::Expr, item: Item, other: SqlType| match item.as_literal() {
+            Some(value) if is_parameter(expr) => {
+                let shown = value.to_text(6).unwrap_or_default();
+                let kind = if other == SqlType::Date { "date" } else { "datetime" };
+                self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect {kind} value: '{shown}'"));
+                Item::literal(Value::Null, other)
+            }
+            _ => item,
+        };
+        let types = (l.ty, r.ty);
+        let (l, r) = (known(left, l, types.1), known(right, r, types.0));
+        self.compare(op, l, r)
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
