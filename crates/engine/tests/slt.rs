@@ -273,6 +273,7 @@ files! {
     names
     names_and_texts
     names_with_digits
+    negatives_of_unsigned
     nested_joins
     no_primary_key
     number_attributes

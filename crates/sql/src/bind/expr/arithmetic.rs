@@ -195,27 +195,21 @@ impl Binder<'_> {
             });
         }
         let item = self.expr(expr, cx)?;
-        // The negative of a hexadecimal literal is a floating-point number, that of a negative one a decimal.
-        let constant = match item.ty {
-            SqlType::Int { .. } => fold::constant(&item.expr),
-            _ => None,
-        };
-        let negative_digits = match constant {
-            Some(Value::Int(n @ ..0)) => Some(n.unsigned_abs().ilog10() + 1),
-            _ => None,
-        };
+        // The negative of a hexadecimal literal is a floating-point number, that of other constants may be a decimal.
+        let decimal_digits = digits_of_negative(expr, &item);
         let is_hexadecimal = item.hexadecimal;
         let item = match is_hexadecimal {
             true => {
                 let number = self.number_of_bytes(item);
                 self.convert(number, SqlType::Double)
             }
-            false => match negative_digits {
+            false => match decimal_digits {
                 Some(digits) => self.convert(item, SqlType::decimal(digits, 0)),
                 None => self.number_of_bytes(item),
             },
         };
-        if item.ty == SqlType::BIGINT_UNSIGNED && item.as_literal().is_none() {
+        let has_negative = |value: &Value| matches!(value, Value::UInt(n) if i64::try_from(*n).is_ok());
+        if item.ty == SqlType::BIGINT_UNSIGNED && !item.as_literal().is_some_and(has_negative) {
             return Ok(self.negative_of_unsigned(item));
         }
         let ty = arithmetic::negation(&item);
@@ -323,4 +317,34 @@ impl Binder<'_> {
 /// The type of an operand of DIV: its own if it is a decimal, else that of the operation.
 fn divided_type(item: &Item, of_operation: SqlType) -> SqlType {
     if matches!(item.ty, SqlType::Decimal { .. }) && of_operation == SqlType::Double { item.ty } else { of_operation }
+}
+
+/// Digits of the decimal that the negative of an integer is: of a constant that is negative, or has no negative BIGINT.
+/// Where MySQL computes the constant it has the digits of BIGINT UNSIGNED with a sign, whatever its value. `None`: a
+/// BIGINT, or error 1690.
+fn digits_of_negative(expr: &ast::Expr, item: &Item) -> Option<u32> {
+    const COMPUTED_DIGITS: u32 = 21;
+    const FIRST_WITHOUT: u64 = i64::MIN.unsigned_abs();
+    if !matches!(item.ty, SqlType::Int { .. }) {
+        return None;
+    }
+    let mut inner = expr;
+    let mut is_computed = false;
+    while let ast::Expr::Nested(operand) | ast::Expr::Cast { expr: operand, .. } = inner {
+        is_computed |= matches!(inner, ast::Expr::Cast { .. });
+        inner = operand;
+    }
+    match inner {
+        // It may be another number in the next execution.
+        ast::Expr::Identifier(name) if name.quote_style.is_none() && name.value.starts_with('@') => return None,
+        ast::Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => return None,
+        ast::Expr::Value(_) => {}
+        _ => is_computed = true,
+    }
+    match fold::constant(&item.expr)? {
+        Value::Int(n @ ..0) => Some(n.unsigned_abs().ilog10() + 1),
+        Value::UInt(n) if is_computed && n >= FIRST_WITHOUT => Some(COMPUTED_DIGITS),
+        Value::UInt(n) if n > FIRST_WITHOUT => Some(n.ilog10() + 1),
+        _ => None,
+    }
 }
