@@ -101,7 +101,8 @@ fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
             SqlType::Int { .. } | SqlType::Bool => of(arg),
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } => of_column(arg.ty(columns)),
             SqlType::Year | SqlType::Bit { .. } => of_column(arg.ty(columns)),
-            SqlType::Unsigned(number) => of_column(number.plain()),
+            // ZEROFILL may have more digits than any value.
+            SqlType::Unsigned(number) => of_column(number.plain()).max(number.zerofill.unwrap_or(0).into()),
             _ => LONGEST,
         },
         // The negative of a number without a sign.

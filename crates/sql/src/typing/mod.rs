@@ -235,12 +235,11 @@ pub(crate) fn display_length(ty: SqlType) -> u32 {
         SqlType::Json => u32::MAX,
         SqlType::Year => 4,
         // Without a sign.
-        SqlType::Unsigned(number) if matches!(number.kind, NumberKind::Decimal { .. }) => {
-            display_length(ty.operand_type()) - 1
+        SqlType::Unsigned(number) => {
+            let sign = u32::from(matches!(number.kind, NumberKind::Decimal { .. }));
+            (display_length(number.plain()) - sign).max(number.zerofill.unwrap_or(0).into())
         }
-        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } | SqlType::Unsigned(_) => {
-            display_length(ty.operand_type())
-        }
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => display_length(ty.operand_type()),
     }
 }
 

@@ -280,7 +280,10 @@ impl Binder<'_> {
                 }
             },
             Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
-            Takes::Bytes => self.convert_to_text(item, default),
+            Takes::Bytes => match self.bits_as_bytes(item) {
+                item if item.ty.is_bytes() => item,
+                item => self.convert_to_text(item, default),
+            },
             Takes::Int => {
                 let item = self.number_of_bytes(item);
                 self.count(item)
