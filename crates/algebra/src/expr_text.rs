@@ -139,7 +139,9 @@ impl Printer<'_> {
             Expr::Call { function: ScalarFunction::ReadNumber(_) | ScalarFunction::MomentNumber, args, ty } => {
                 format!("cast({} as {})", self.list(args), cast_name(*ty))
             }
-            Expr::Call { function: ScalarFunction::ComputedInteger, args, .. } => self.list(args),
+            Expr::Call { function: ScalarFunction::ComputedInteger | ScalarFunction::FittedDouble, args, .. } => {
+                self.list(args)
+            }
             Expr::Call { function: ScalarFunction::AssignVariable | ScalarFunction::ReadVariable, args, .. } => {
                 self.variable(args)
             }
@@ -287,7 +289,7 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
 fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
-        ReadNumber(_) | MomentNumber | ComputedInteger | ParseJson | DecodeText(_) => "read_number",
+        ReadNumber(_) | MomentNumber | ComputedInteger | FittedDouble | ParseJson | DecodeText(_) => "read_number",
         ReadDate => "read_date",
         DateAdd(_) => "date_add",
         DateSub(_) => "date_sub",

@@ -161,6 +161,8 @@ listed! {
         MomentNumber,
         /// `(double)`: a cast to an integer, of a number that was computed; error 1690 beyond BIGINT.
         ComputedInteger,
+        /// `(double)`: its text in a column of the result's length, as many digits as there is room for.
+        FittedDouble,
         /// `(text or number, modes)`: a cast to DATE, DATETIME or TIME where the session's modes of dates or its time
         /// zone are not the default ones. Functions of dates have the same number as one more argument then.
         ReadDate,

@@ -14,7 +14,7 @@ impl ScalarFunction {
         if let Library(function) = self {
             return !function.is_volatile;
         }
-        if matches!(self, ReadNumber(_) | MomentNumber | ComputedInteger | ReadDate | DecodeText(_)) {
+        if matches!(self, ReadNumber(_) | MomentNumber | ComputedInteger | FittedDouble | ReadDate | DecodeText(_)) {
             return true;
         }
         matches!(

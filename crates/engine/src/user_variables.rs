@@ -35,9 +35,10 @@ impl UserVariables {
     /// there are too many.
     pub fn set(&self, name: &str, value: Value, collation: Option<Collation>) -> Result<()> {
         let name = name.to_lowercase();
-        // A variable holds the text of a document.
+        // A variable holds the text of a document, and a double of a floating-point number.
         let value = match value {
             Value::Json(_) => value.to_text(0).map_or(Value::Null, Value::Text),
+            Value::Float(x) => Value::Double(x.into()),
             other => other,
         };
         let mut variables = self.variables.lock();

@@ -205,6 +205,7 @@ files! {
     expression_defaults
     expressions
     first_rows_of_joins
+    float_texts
     floats
     foreign_keys
     found_rows

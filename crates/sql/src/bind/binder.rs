@@ -336,6 +336,8 @@ impl<'a> Binder<'a> {
             return chosen;
         }
         let item = match (item.ty, ty) {
+            // A decimal has the digits of the double.
+            (SqlType::Float, SqlType::Decimal { .. }) => self.cast_to(item, SqlType::Double),
             (
                 SqlType::Time { .. },
                 SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Year,

@@ -107,6 +107,12 @@ impl Binder<'_> {
             (SqlType::Bit { .. }, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
                 self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length: 8 })
             }
+            // The digits of a number are copied to a BLOB or TEXT as its column shows them.
+            (SqlType::Unsigned(number), SqlType::Text { .. } | SqlType::Bytes { .. })
+                if number.zerofill.is_some() && ty.is_long() =>
+            {
+                self.convert_to_text(item, self.default_collation())
+            }
             _ => item,
         }
     }

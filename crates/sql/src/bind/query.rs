@@ -10,7 +10,7 @@ use crate::{
     statement::{locking_of, tables_of},
     typing::{Item, bytes_of_length, fold, result},
 };
-use muster_algebra::{ColId, Expr, Rel, SortKey};
+use muster_algebra::{ColId, Expr, Rel, ScalarFunction, SortKey};
 use muster_types::{
     BytesKind, ErrorCode, Result, SqlError, SqlType, Value,
     charset::valid_up_to,
@@ -289,10 +289,26 @@ impl Binder<'_> {
                     }
                 };
                 let items: Vec<Item> = inputs.iter().map(item).collect();
+                if let Some(ty) = self.common_declared(&items) {
+                    return Ok(ty);
+                }
                 let items = self.members_beside_char(&items);
                 result::result_type(&items.iter().collect::<Vec<_>>(), self.default_collation(), operation)
             })
             .collect()
+    }
+
+    /// The type of columns that are all BIT, or all YEAR, or NULL.
+    fn common_declared(&self, items: &[Item]) -> Option<SqlType> {
+        let declared = items.iter().filter(|item| item.ty != SqlType::Null).map(|item| self.declared_type(item));
+        let declared: Vec<SqlType> = declared.collect::<Option<_>>()?;
+        let wider = |a: SqlType, b: SqlType| match (a, b) {
+            (SqlType::Bit { width: a }, SqlType::Bit { width: b }) => Some(SqlType::Bit { width: a.max(b) }),
+            (SqlType::Year, SqlType::Year) => Some(SqlType::Year),
+            _ => None,
+        };
+        let first = *declared.first().filter(|ty| matches!(ty, SqlType::Bit { .. } | SqlType::Year))?;
+        declared.into_iter().try_fold(first, wider)
     }
 
     /// The query with its columns cast where their types differ.
@@ -307,12 +323,35 @@ impl Binder<'_> {
             if self.columns.ty(output.id) == *ty {
                 exprs.push((output.id, Expr::Column(output.id)));
             } else {
-                let expr = self.convert(item, *ty).expr;
+                let expr = self.stored_beside_others(item, *ty).expr;
                 exprs.push((self.new_column(&output.name, &expr, *ty), expr));
             }
         }
         let ids = exprs.iter().map(|(id, _)| *id).collect();
         (Rel::Project { input: Box::new(query.rel), exprs }, ids)
+    }
+
+    /// The value in a column of a temporary table that has another type: a number is stored as such, whatever its own
+    /// column shows of it, a floating-point one with the digits that there is room for.
+    fn stored_beside_others(&mut self, item: Item, ty: SqlType) -> Item {
+        if !ty.is_text() && !ty.is_bytes() {
+            return self.convert(item, ty);
+        }
+        let item = match self.declared_type(&item) {
+            Some(SqlType::Bit { .. } | SqlType::Year | SqlType::Unsigned(_)) => self.no_operand(item),
+            _ => item,
+        };
+        match item.ty {
+            SqlType::Float | SqlType::Double => {
+                let fitted = match ty {
+                    SqlType::Bytes { length, .. } => bytes_of_length(length.into()),
+                    text => text,
+                };
+                let (function, args) = (ScalarFunction::FittedDouble, vec![item.expr]);
+                self.convert(Item::new(Expr::Call { function, args, ty: fitted }, fitted), ty)
+            }
+            _ => self.convert(item, ty),
+        }
     }
 
     /// `VALUES ROW(..), ROW(..)`; columns are called `column_0` and so on.

@@ -144,11 +144,13 @@ fn is_narrow(ty: SqlType) -> bool {
 /// A floating-point number in a column of `length` characters, with the digits that there is room for (MySQL:
 /// `Field_str::store(double)`).
 fn store_double(value: &Value, length: u32, column: StoredType) -> Result<Value, Unfit<Value>> {
-    let text = value.to_text(0).unwrap_or_default();
+    // A FLOAT has the digits that it has as a double.
+    let number = to_double(value).0;
+    let text = Value::Double(number).to_text(0).unwrap_or_default();
     if text.len() <= length as usize {
         return store_text(text.as_bytes(), column);
     }
-    let (text, fits) = fitted_double(to_double(value).0, length as usize);
+    let (text, fits) = fitted_double(number, length as usize);
     let stored = store_text(&text.as_bytes()[..text.len().min(length as usize)], column);
     match (stored, fits) {
         (Ok(cut), false) => Err(Unfit::new(StoreFault::TooLong, cut)),

@@ -18,7 +18,7 @@ use crate::{
 };
 use muster_algebra::{ArithmeticOp, ColId, Expr, NumberReading, Rel, ScalarFunction};
 use muster_types::{
-    BytesKind, Decimal, SqlType, TextKind, Value,
+    Decimal, SqlType, Value,
     charset::Charset,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     store::hexadecimal,
@@ -77,24 +77,20 @@ impl Binder<'_> {
         let declared = self.declared_type(&column).unwrap_or(column.ty);
         let is_number = declared.stored_type().is_numeric() || declared == SqlType::Year;
         let takes_text = ty.is_temporal() || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
-        let is_short = |ty: SqlType| {
-            matches!(
-                ty,
-                SqlType::Text { kind: TextKind::Char | TextKind::VarChar, .. }
-                    | SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, .. }
-            )
-        };
         let is_string = |ty: SqlType| ty.is_text() || ty.is_bytes();
         match (declared, ty) {
-            (SqlType::Bit { .. }, _) if is_string(ty) && !is_short(ty) => self.copied(column, ty),
+            (SqlType::Bit { .. }, _) if is_long_string(ty) => self.copied(column, ty),
             (SqlType::Bit { .. }, _) => self.no_operand(column),
             // The number of a text is read as that of an expression is.
             (from, _) if is_string(from) && matches!(ty.stored_type(), SqlType::Decimal { .. }) => {
-                let reading = if is_short(from) { NumberReading::Column } else { NumberReading::Result };
+                let reading = if is_long_string(from) { NumberReading::Result } else { NumberReading::Column };
                 read_number(column, reading, SqlType::decimal(DECIMAL_MAX_PRECISION.into(), DECIMAL_MAX_SCALE.into()))
             }
-            (from, SqlType::Bit { .. }) if is_string(from) && !is_short(from) => {
+            (from, SqlType::Bit { .. }) if is_long_string(from) => {
                 read_number(column, NumberReading::Quiet, SqlType::BIGINT)
+            }
+            (SqlType::Unsigned(number), _) if number.zerofill.is_some() && is_string(ty) => {
+                self.convert_to_text(column, self.default_collation())
             }
             // All digits, of which the column takes the first ones.
             (SqlType::Float | SqlType::Double, _) if is_string(ty) => {
@@ -153,6 +149,9 @@ impl Binder<'_> {
     fn taken_form(&mut self, item: Item, is_column: bool, ty: SqlType) -> Item {
         let takes_bytes = ty.is_bytes() || matches!(ty, SqlType::Bit { .. });
         match item.ty {
+            SqlType::Float | SqlType::Double if is_long_string(ty) => {
+                return self.float_in_long_string(item, is_column);
+            }
             SqlType::Text { collation, .. } if takes_bytes && collation.character_set() != Charset::Utf8mb4 => {
                 return self.encoded(item);
             }
@@ -183,6 +182,19 @@ impl Binder<'_> {
             _ => SqlType::DateTime { fsp: 0 },
         };
         self.with_fraction_cut(&item, whole).unwrap_or(item)
+    }
+
+    /// A floating-point number for a TEXT or BLOB, which gets the text that a column shows, and of other values the
+    /// digits of the double (MySQL: `Field_blob::store`).
+    fn float_in_long_string(&mut self, item: Item, is_column: bool) -> Item {
+        match is_column || self.declared_type(&item).is_some() {
+            true if item.decimals.is_some() => self.convert_to_text(item, self.default_collation()),
+            true => item,
+            false if item.ty == SqlType::Float => {
+                Item::new(Expr::Cast { arg: Box::new(item.expr), ty: SqlType::Double }, SqlType::Double)
+            }
+            false => item,
+        }
     }
 
     /// Returns true for one of several dates or times, as of MAX or IF.
@@ -230,6 +242,11 @@ fn is_computed(expr: &Expr) -> bool {
         Expr::Cast { arg, .. } => is_computed(arg),
         _ => false,
     }
+}
+
+/// Returns true for a TEXT or BLOB.
+fn is_long_string(ty: SqlType) -> bool {
+    ty.is_long() && ty != SqlType::Json
 }
 
 /// The number of a text.
