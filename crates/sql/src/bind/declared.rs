@@ -14,8 +14,8 @@ use super::{binder::Binder, expr::literal::bytes_as_number};
 use crate::typing::{Derivation, Item, JSON_TEXT};
 use muster_algebra::{CompareOp, Expr};
 use muster_types::{
-    BytesKind, SqlType, TextKind, Value,
-    store::{StoreFault, StoredType, Unfit, store},
+    BytesKind, MemberList, SqlType, TextKind, Value,
+    store::{StoreFault, StoredType, Unfit, enum_text, store},
 };
 
 /// The item as the operand of an expression.
@@ -93,6 +93,7 @@ impl Binder<'_> {
             return self.bare(item);
         }
         match (declared, ty) {
+            (SqlType::Enum(from), SqlType::Enum(to)) => self.member_of_other(item, from, to),
             (SqlType::Year, SqlType::Set(_)) => self.bare(item),
             (SqlType::Year, SqlType::Text { .. } | SqlType::Bytes { .. } | SqlType::Enum(_)) => {
                 let text = SqlType::varchar(4, self.default_collation());
@@ -114,6 +115,23 @@ impl Binder<'_> {
                 self.convert_to_text(item, self.default_collation())
             }
             _ => item,
+        }
+    }
+
+    /// The number that the member of an ENUM column has in another ENUM, the error value as itself (MySQL: `field_conv`);
+    /// a number that the other does not have, if the member is none of its own.
+    fn member_of_other(&self, item: Item, from: MemberList, to: MemberList) -> Item {
+        let ty = SqlType::BIGINT_UNSIGNED;
+        let number = Item::new(Expr::Cast { arg: Box::new(self.bare(item).expr), ty }, ty);
+        let literal = |number: u64| Expr::literal(Value::UInt(number), ty);
+        let others = (1u64..).zip(from.names()).filter_map(|(old, member)| {
+            let new = enum_text(member.as_bytes(), to).unwrap_or(to.names().len() as u64 + 1);
+            (new != old).then(|| (Expr::eq(number.expr.clone(), literal(old)), literal(new)))
+        });
+        let branches: Vec<(Expr, Expr)> = others.collect();
+        match branches.is_empty() {
+            true => number,
+            false => Item::new(Expr::Case { branches, otherwise: Some(Box::new(number.expr)), ty }, ty),
         }
     }
 

@@ -38,6 +38,7 @@ pub use cut_fraction::fraction_cut;
 pub use double_text::{fitted_double, usual_text};
 pub use fault::{StoreFault, Unfit};
 pub use lost_parts::{deprecated_delimiter, loses_part};
+pub use named::enum_text;
 pub use value::{
     LONG_LITERAL, StoredType, decimal_max, decimal_max_256, hexadecimal, implicit_default, is_negative_number, store,
     store_text,

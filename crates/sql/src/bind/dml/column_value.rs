@@ -79,6 +79,7 @@ impl Binder<'_> {
         let takes_text = ty.is_temporal() || matches!(ty, SqlType::Enum(_) | SqlType::Set(_));
         let is_string = |ty: SqlType| ty.is_text() || ty.is_bytes();
         match (declared, ty) {
+            (SqlType::Enum(_), SqlType::Enum(_)) => self.copied(column, ty),
             (SqlType::Bit { .. }, _) if is_long_string(ty) => self.copied(column, ty),
             (SqlType::Bit { .. }, _) => self.no_operand(column),
             // The number of a text is read as that of an expression is.
