@@ -261,28 +261,6 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// Warns with the words of an error.
-    pub fn warn_of(&mut self, warning: SqlError) {
-        self.warn(warning.code, warning.message);
-    }
-
-    /// Takes back the warnings of conversions that came since there were `count` warnings: of constants that the
-    /// statement does not need.
-    pub fn forget_conversions(&mut self, count: usize) {
-        let kept = self.warnings.split_off(count.min(self.warnings.len()));
-        let is_of_conversion = |warning: &SqlError| {
-            matches!(
-                warning.code,
-                ErrorCode::TruncatedWrongValue
-                    | ErrorCode::TruncatedWrongValueForField
-                    | ErrorCode::OutOfRange
-                    | ErrorCode::DeprecatedDelimiter
-                    | ErrorCode::SuperfluousDelimiter
-            )
-        };
-        self.warnings.extend(kept.into_iter().filter(|warning| !is_of_conversion(warning)));
-    }
-
     /// The collation of literals and of numbers made text.
     pub fn default_collation(&self) -> Collation {
         self.env.session.default_collation()

@@ -20,7 +20,7 @@
 //!   made_type   the types of columns that CREATE TABLE .. SELECT makes
 //!   generated   conditions on expressions that generated columns have the values of
 //!   null_dates  the zero date where a WHERE clause asks for NULL
-//!   sort_length  max_sort_length
+//!   sort_length  max_sort_length             warnings   warnings, and those that are none
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   dml         INSERT, UPDATE, DELETE       numbering  the numbers of query blocks
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -61,6 +61,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod updatable;
+mod warnings;
 mod window;
 mod written_null;
 mod written_type;

@@ -1,5 +1,5 @@
-//! Literals of texts, where sqlparser reads others than MySQL does: it knows escapes that MySQL has not (`\a`, `\f`), and
-//! takes the text behind `_latin1'a'` or `N'a'` for an alias, where MySQL joins both (manual 11.1.1).
+//! Literals of texts, where sqlparser reads others than MySQL does: it knows escapes that MySQL has not (`\a`, `\f`),
+//! and takes the text behind `_latin1'a'` or `N'a'` for an alias, where MySQL joins both (manual 11.1.1).
 
 use super::{encoding::literal_text, is_introducer, source::SourceText};
 use sqlparser::{

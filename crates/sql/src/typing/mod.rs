@@ -44,11 +44,11 @@ pub(crate) struct Item {
     pub shown: Option<Box<Expr>>,
     /// Characters of an integer, sign included, where a type is made of several; `None`: as many as its type has.
     pub characters: Option<u8>,
-    /// The collation that an integer has as a text: that of the texts which INSTR and REGEXP_LIKE compare, `binary` for
-    /// the bits of BIT_AND and its kin. `None`: it has the collation of the texts around it.
+    /// The collation that an integer has as a text: that of the texts which INSTR and REGEXP_LIKE compare, `binary`
+    /// for the bits of BIT_AND and its kin. `None`: it has the collation of the texts around it.
     pub text_collation: Option<Collation>,
-    /// True if its text is known to be of ASCII (MySQL: `MY_REPERTOIRE_ASCII`): then it goes with those of any character
-    /// set.
+    /// True if its text is known to be of ASCII (MySQL: `MY_REPERTOIRE_ASCII`): then it goes with those of any
+    /// character set.
     pub is_ascii: bool,
 }
 

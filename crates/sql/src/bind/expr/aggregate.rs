@@ -155,26 +155,8 @@ impl Binder<'_> {
             Some(id) => id,
             None => {
                 let id = self.aggregate_column(function.to_string(), &call, decimals);
-                use AggregateFunction as F;
-                let ty = call.ty;
-                if let (F::Min | F::Max, Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))) =
-                    (&call.function, list.args.first())
-                {
-                    self.set_extreme_shape(id, arg);
-                }
-                let is_joined = matches!(call.function, F::GroupConcat { .. });
-                if call.ty.is_temporal() || call.ty.is_text() && is_kept_text(&call) {
-                    self.columns.set_chosen(id);
-                }
-                if matches!(call.function, F::BitAnd | F::BitOr | F::BitXor) && ty.is_integer() {
-                    self.aggregated_bits.insert(id);
-                }
+                self.note_aggregate(id, &call, list);
                 aggregates.borrow_mut().calls.push((id, call));
-                if is_joined {
-                    self.joined_texts.insert(id);
-                } else {
-                    self.aggregated_columns.insert(id);
-                }
                 id
             }
         };
@@ -188,6 +170,26 @@ impl Binder<'_> {
             true => Item { text_collation: Some(Collation::Binary), derivation: Derivation::Literal, ..item },
             false => item,
         })
+    }
+
+    /// Notes what is asked later about the column of an aggregate.
+    fn note_aggregate(&mut self, id: ColId, call: &AggregateCall, list: &ast::FunctionArgumentList) {
+        use AggregateFunction as F;
+        if let (F::Min | F::Max, Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))) =
+            (&call.function, list.args.first())
+        {
+            self.set_extreme_shape(id, arg);
+        }
+        if call.ty.is_temporal() || call.ty.is_text() && is_kept_text(call) {
+            self.columns.set_chosen(id);
+        }
+        if matches!(call.function, F::BitAnd | F::BitOr | F::BitXor) && call.ty.is_integer() {
+            self.aggregated_bits.insert(id);
+        }
+        match call.function {
+            F::GroupConcat { .. } => self.joined_texts.insert(id),
+            _ => self.aggregated_columns.insert(id),
+        };
     }
 
     /// A new column for the results of an aggregate. `decimals`: digits behind the point that a floating-point result

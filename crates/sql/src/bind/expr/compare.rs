@@ -20,7 +20,6 @@ use muster_types::{
     temporal::{self, DateModes, FSP_MAX, ZERO_DATE, datetime_of},
 };
 use sqlparser::ast;
-use std::ops::Range;
 
 /// How two values are compared.
 pub(super) type Comparing<'a> = fn(&mut Binder<'a>, CompareOp, Item, Item) -> Result<Item>;
@@ -108,14 +107,6 @@ impl<'a> Binder<'a> {
     /// Compares as BETWEEN, IN, CASE and INTERVAL do, which have no tolerance.
     pub fn compare_exactly(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         self.compare_refusing(op, l, r, false)
-    }
-
-    /// Takes back those warnings since there were `again` that the first comparison, whose warnings have the range
-    /// `first`, has had: the operand of several comparisons is read once.
-    pub(super) fn forget_repeated(&mut self, first: &Range<usize>, again: usize) {
-        let later = self.warnings.split_off(again.min(self.warnings.len()));
-        let known: Vec<SqlError> = self.warnings.get(first.clone()).unwrap_or_default().to_vec();
-        self.warnings.extend(later.into_iter().filter(|warning| !known.contains(warning)));
     }
 
     fn compare_refusing(&mut self, op: CompareOp, l: Item, r: Item, refuses: bool) -> Result<Item> {
