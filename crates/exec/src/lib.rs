@@ -68,15 +68,20 @@ pub struct Warning {
     pub message: String,
 }
 
-/// Warnings raised while rows are computed; bounded (`max_error_count`), counted beyond.
+/// Warnings raised while rows are computed; bounded, and counted beyond.
 #[derive(Debug, Default)]
 pub struct Warnings {
     list: parking_lot::Mutex<Vec<Warning>>,
+    /// Number of those that the list had no room for.
+    dropped: std::sync::atomic::AtomicU64,
+    /// How many of a statement are shown (`max_error_count`), if somebody has said it.
+    shown_max: std::sync::OnceLock<usize>,
     /// Divisions by zero are not warned of: `sql_mode` has no ERROR_FOR_DIVISION_BY_ZERO.
     ignores_divisions: std::sync::atomic::AtomicBool,
 }
 
 impl Warnings {
+    /// Number that is kept, if no more are to be shown.
     pub const MAX: usize = 1024;
 
     /// Says whether divisions by zero are warned of.
@@ -95,9 +100,26 @@ impl Warnings {
             return;
         }
         let mut list = self.list.lock();
-        if list.len() < Self::MAX {
+        if list.len() < self.shown_max().max(Self::MAX) {
             list.push(Warning { code, message: message.into() });
+        } else {
+            self.dropped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
+    }
+
+    /// Says how many are shown, unless that has been said.
+    pub fn show_at_most(&self, count: usize) {
+        self.shown_max.get_or_init(|| count);
+    }
+
+    /// How many of a statement are shown.
+    pub fn shown_max(&self) -> usize {
+        self.shown_max.get().copied().unwrap_or(Self::MAX)
+    }
+
+    /// Number of those that were counted only.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     pub fn take(&self) -> Vec<Warning> {

@@ -227,10 +227,10 @@ impl Connection {
     }
 
     pub fn status(&self, more_results: bool) -> reply::Status {
-        let warnings = self.session.as_ref().map_or(0, |s| s.warnings().len());
+        let warnings = self.session.as_ref().map_or(0, |s| s.warning_count());
         let mut status = self.status_without_warnings();
         status.flags.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more_results);
-        status.warnings = warnings.min(u16::MAX as usize) as u16;
+        status.warnings = warnings.min(u16::MAX.into()) as u16;
         status
     }
 

@@ -118,7 +118,7 @@ impl SessionState {
     /// SHOW WARNINGS and SHOW ERRORS, which leave FOUND_ROWS() as it is.
     fn conditions(&self, show: &muster_sql::Show) -> Result<Outcome> {
         self.process.keep_found_rows();
-        let all = self.conditions.diagnostics.all();
+        let all = &self.conditions.diagnostics;
         match show {
             muster_sql::Show::Warnings { count, offset, limit } => {
                 show::conditions(all, false, *count, *offset, *limit)

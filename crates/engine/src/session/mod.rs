@@ -236,6 +236,11 @@ impl Session {
         self.diagnostics().into_iter().map(|(_, w)| w).collect()
     }
 
+    /// Number of warnings, notes and errors of the last statement, also of those that are not kept.
+    pub fn warning_count(&self) -> u64 {
+        self.state.lock().conditions.diagnostics.counts().0
+    }
+
     /// Warnings of the last statement with their levels.
     pub fn diagnostics(&self) -> Vec<(Level, Warning)> {
         self.state.lock().conditions.diagnostics.all()

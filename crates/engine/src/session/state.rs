@@ -197,7 +197,9 @@ impl SessionState {
         let clock = self.clock(settings);
         self.process.has_said_insert_id.store(false, Relaxed);
         let warns_of_divisions = settings.modes.has(SqlModes::ERROR_FOR_DIVISION_BY_ZERO);
-        self.conditions.diagnostics.warnings.ignore_divisions(!warns_of_divisions);
+        let warnings = &self.conditions.diagnostics.warnings;
+        warnings.ignore_divisions(!warns_of_divisions);
+        warnings.show_at_most(variables.unsigned("max_error_count") as usize);
         let context = StatementContext {
             database: self.database.clone(),
             tables: self.tables.clone(),

@@ -27,7 +27,7 @@ impl Diagnostics {
     pub fn note(&self, code: ErrorCode, message: impl Into<String>) {
         let before = self.collected.lock().len() + self.warnings.count();
         let mut notes = self.notes.lock();
-        if notes.len() < Warnings::MAX {
+        if notes.len() < self.warnings.shown_max().max(Warnings::MAX) {
             notes.push((before, Warning { code, message: message.into() }));
         }
     }
@@ -37,7 +37,7 @@ impl Diagnostics {
         *self.error.lock() = Some(error);
     }
 
-    /// The error, then notes and warnings in the order in which they came, at most [`Warnings::MAX`] of all.
+    /// The error, then notes and warnings in the order in which they came, at most `max_error_count` of all.
     pub fn all(&self) -> Vec<(Level, Warning)> {
         let mut collected = self.collected.lock();
         collected.extend(self.warnings.take());
@@ -52,7 +52,7 @@ impl Diagnostics {
             all.push((Level::Warning, warning.clone()));
         }
         all.extend(notes.map(|(_, note)| (Level::Note, note.clone())));
-        all.truncate(Warnings::MAX);
+        all.truncate(self.warnings.shown_max());
         all
     }
 
@@ -62,6 +62,6 @@ impl Diagnostics {
         collected.extend(self.warnings.take());
         let errors = usize::from(self.error.lock().is_some());
         let all = errors + self.notes.lock().len() + collected.len();
-        (all.min(Warnings::MAX) as u64, errors as u64)
+        (all as u64 + self.warnings.dropped(), errors as u64)
     }
 }

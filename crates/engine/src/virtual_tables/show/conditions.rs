@@ -3,9 +3,8 @@
 use crate::{
     ColumnInfo, Outcome,
     rows::{self, text_column},
-    statement::Level,
+    statement::{Diagnostics, Level},
 };
-use muster_exec::Warning;
 use muster_types::{IntWidth, Result, SqlType, Value};
 
 /// Characters of how many conditions there are.
@@ -15,19 +14,19 @@ const CODE_LENGTH: u32 = 5;
 
 /// The conditions of the statement before, or their number.
 pub fn conditions(
-    all: Vec<(Level, Warning)>,
+    diagnostics: &Diagnostics,
     errors_only: bool,
     count: bool,
     offset: u64,
     limit: Option<u64>,
 ) -> Result<Outcome> {
     let unsigned = |width| SqlType::Int { width, unsigned: true };
-    let wanted: Vec<_> = all.into_iter().filter(|(l, _)| !errors_only || *l == Level::Error).collect();
     if count {
+        let (all, errors) = diagnostics.counts();
         let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
         let column = rows::column(name, unsigned(IntWidth::Big), true);
         let columns = vec![ColumnInfo { length: Some(COUNT_LENGTH), ..column }];
-        return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
+        return rows::outcome(columns, &[vec![Value::UInt(if errors_only { errors } else { all })]]);
     }
     let not_null = |column: ColumnInfo| ColumnInfo { nullable: false, ..column };
     let columns = vec![
@@ -36,8 +35,8 @@ pub fn conditions(
         not_null(text_column("Message", 512)),
     ];
     let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let wanted = diagnostics.all().into_iter().filter(|(l, _)| !errors_only || *l == Level::Error);
     let shown: Vec<Vec<Value>> = wanted
-        .into_iter()
         .skip(bounded(offset))
         .take(limit.map_or(usize::MAX, bounded))
         .map(|(level, w)| {

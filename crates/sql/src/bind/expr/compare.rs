@@ -64,8 +64,8 @@ impl<'a> Binder<'a> {
         self.row_comparison(op, left, right, cx)
     }
 
-    /// Compares a date with a `?` whose text is none: that is NULL, with a warning (MySQL 8 takes the type of a parameter
-    /// from what stands next to it).
+    /// Compares a date with a `?` whose text is none: that is NULL, with a warning (MySQL 8 takes the type of a
+    /// parameter from what stands next to it).
     fn compare_with_no_date(
         &mut self,
         op: CompareOp,
