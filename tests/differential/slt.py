@@ -84,12 +84,15 @@ class Client:
     def __init__(self, socket):
         self.connection = pymysql.connect(unix_socket=socket, user="root", charset="utf8mb4", conv={}, autocommit=None,
                                           local_infile=True)
-        self.codec, self.files = "utf8", ""
+        self.codec, self.files, self.is_codec_old = "utf8", "", False
         self.files = self.run("SELECT @@secure_file_priv")[2][0]
         self.run("SET NAMES utf8mb4")
 
     def run(self, sql):
         """Error with number and text, number of changed rows, rows."""
+        # Asking for it would take the warnings away that SHOW WARNINGS asks for.
+        if self.is_codec_old and not sql.lower().startswith("show warnings"):
+            self.codec, self.is_codec_old = self.client_codec(), False
         sql = BARE_FILE.sub(lambda name: f"{name[1]} '{self.files}{name[2]}'", sql)
         with self.connection.cursor() as cursor:
             try:
@@ -100,7 +103,7 @@ class Client:
             rows = cursor.fetchall() if cursor.description else None
             charsets = [field.charsetnr for field in result.fields] if rows is not None else []
         if CLIENT_CHARSET.search(sql):
-            self.codec = self.client_codec()
+            self.is_codec_old = True
         if rows is None:
             return None, changed, None
         return None, changed, [" ".join(shown(value, "utf8") for value, _ in zip(row, charsets)) for row in rows]
@@ -145,6 +148,8 @@ class Server:
 
     def __init__(self, socket):
         self.socket, self.root = socket, Client(socket)
+        self.files = pathlib.Path(self.root.files)
+        self.kept_files = set(self.files.glob("*"))
         self.databases, self.users, self.globals = self.names("SHOW DATABASES"), self.user_names(), self.variables()
 
     def names(self, sql):
@@ -159,14 +164,25 @@ class Server:
             return dict(cursor.fetchall())
 
     def clean(self):
+        for file in set(self.files.glob("*")) - self.kept_files:
+            file.unlink()
         for name in self.names("SHOW DATABASES") - self.databases:
-            self.root.run(f"DROP DATABASE `{name}`")
+            if self.root.run(f"DROP DATABASE `{name}`")[0] is not None:
+                self.remove_results(name)
+                self.root.run(f"DROP DATABASE `{name}`")
         for name in self.user_names() - self.users:
             self.root.run(f"DROP USER {name}")
         for name, value in self.variables().items():
             if value != self.globals.get(name):
                 old = self.globals[name]
                 self.root.run(f"SET GLOBAL {name} = {old if re.fullmatch(r'-?[0-9.]+', old) else repr(old)}")
+
+    def remove_results(self, database):
+        """Removes what INTO OUTFILE has left in the directory of a database, which keeps the database from going."""
+        directory = pathlib.Path(self.root.run("SELECT @@datadir")[2][0]) / database
+        for file in directory.glob("*"):
+            if file.suffix not in (".ibd", ".sdi"):
+                file.unlink()
 
     def run_file(self, path):
         """The records that disagree, with MySQL's answers, and the number of all."""
