@@ -214,6 +214,13 @@ async fn the_client_is_told_the_id_that_a_statement_says() {
         ("DO LAST_INSERT_ID(50), 1", 50),
         ("DO 1", 0),
         ("UPDATE t SET k = 7 WHERE id = 31 AND LAST_INSERT_ID(60) = 60", 60),
+        // The number of the row that is changed, and no number of one that stays as it is.
+        ("INSERT INTO t (k) VALUES (7) ON DUPLICATE KEY UPDATE k = 41", 31),
+        ("INSERT INTO t (k) VALUES (41) ON DUPLICATE KEY UPDATE k = 41", 0),
+        ("INSERT INTO t (k) VALUES (41), (30) ON DUPLICATE KEY UPDATE k = k + 100", 30),
+        ("INSERT INTO t (id, k) VALUES (700, 141) ON DUPLICATE KEY UPDATE id = 300", 300),
+        ("CREATE VIEW v AS SELECT k FROM t", 0),
+        ("INSERT INTO v VALUES (800)", 301),
     ] {
         let Outcome::Ok { last_insert_id, .. } = session.execute(sql).await.unwrap() else { panic!("{sql}") };
         assert_eq!(last_insert_id, told, "{sql}");

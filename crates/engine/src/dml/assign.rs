@@ -50,6 +50,8 @@ pub fn changed(
                 Some(value) => value,
                 None => target.default_value(*column, conversion)?,
             },
+            // A column that is set to itself is not stored again, so that it may hold what the session's modes refuse.
+            NewValue::Expr(Expr::Column(id)) if *id == columns[*column] => continue,
             NewValue::Expr(expr) => {
                 let own = |id| columns.iter().position(|c| *c == id).map(|at| new[at].clone());
                 let computed = evaluation.value(expr, &|id| own(id).or_else(|| value(id)))?;

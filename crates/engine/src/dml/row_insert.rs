@@ -52,8 +52,8 @@ pub struct Counts {
     affected: u64,
     /// The first number that was made for the AUTO_INCREMENT column of a row that was inserted.
     first_id: u64,
-    /// The last value that the column was given.
-    given_id: u64,
+    /// The number that the last row has: one that was given, or of a row that was changed in the place of another.
+    last_id: u64,
 }
 
 /// The numbers of rows that LOAD DATA tells its client.
@@ -285,6 +285,9 @@ impl<'a> RowInsert<'a> {
         if changed {
             self.counts.displaced += 1;
             self.counts.affected += 2;
+            if let Some(column) = self.generated.column.filter(|_| !self.is_of_query) {
+                self.counts.last_id = number_of(&row[column]);
+            }
             self.generated.inserted(row)?;
         } else if self.context.session.counts_found_rows {
             self.counts.affected += 1;
@@ -307,11 +310,7 @@ impl<'a> RowInsert<'a> {
         }
         self.generated.given(&row[column]);
         self.gives_numbers = true;
-        self.counts.given_id = match &row[column] {
-            Value::Int(n) => *n as u64,
-            Value::UInt(n) => *n,
-            _ => 0,
-        };
+        self.counts.last_id = number_of(&row[column]);
         Ok(None)
     }
 
@@ -324,17 +323,18 @@ impl<'a> RowInsert<'a> {
     /// The number of the AUTO_INCREMENT column that the client is told. One that was made is what LAST_INSERT_ID() is
     /// from now on.
     fn told_insert_id(&self) -> u64 {
-        let Counts { copied, first_id, given_id, .. } = self.counts;
+        let Counts { copied, displaced, first_id, last_id, .. } = self.counts;
         let said = self.context.process.said_insert_id();
+        // LAST_INSERT_ID() stays what it was if the view does not show the column.
         if first_id > 0 && self.bound.hides_number {
-            return said.unwrap_or(0);
+            return said.unwrap_or(first_id);
         }
         if first_id > 0 {
             self.context.process.last_insert_id.store(first_id, Relaxed);
         }
         match (first_id, said) {
             (0, Some(said)) => said,
-            (0, None) if copied > 0 => given_id,
+            (0, None) if copied + displaced > 0 => last_id,
             (first, _) => first,
         }
     }
@@ -355,5 +355,14 @@ impl<'a> RowInsert<'a> {
         };
         let last_insert_id = self.told_insert_id();
         Done { affected_rows: affected, last_insert_id, info, ..Done::default() }
+    }
+}
+
+/// The value of an AUTO_INCREMENT column as a number.
+fn number_of(value: &Value) -> u64 {
+    match value {
+        Value::Int(n) => *n as u64,
+        Value::UInt(n) => *n,
+        _ => 0,
     }
 }

@@ -435,7 +435,9 @@ fn moment(name: &str, value: &Value) -> Result<Checked> {
     if seconds > LAST_SECOND || (seconds > 0.0 && seconds < 1.0) {
         return Err(wrong_value(name, value));
     }
-    let within = (seconds.max(0.0) * 1e6).round() / 1e6;
+    // A fraction is never rounded to the next second.
+    let (whole, fraction) = (seconds.max(0.0).trunc(), seconds.max(0.0).fract());
+    let within = whole + (fraction * 1e6).round().min(999_999.0) / 1e6;
     Ok(Checked { value: Value::Double(within), truncated: seconds < 0.0 })
 }
 
