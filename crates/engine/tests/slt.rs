@@ -172,6 +172,7 @@ files! {
     autoinc
     byte_strings
     bytes_that_are_texts
+    casts_beside
     character_sets_of_old
     charsets
     chosen_moments

@@ -22,7 +22,7 @@ pub(super) fn from_document(document: &[u8], to: SqlType, modes: DateModes) -> (
         SqlType::Int { width, unsigned } => integer(view, width, unsigned),
         SqlType::Year => match number_of(view, "INTEGER") {
             (number, None) => return super::cast(&number, to),
-            (_, warning) => (Value::UInt(0), warning),
+            (number, warning) => (super::cast(&number, to).0, warning),
         },
         SqlType::Decimal { precision, scale } => {
             let (number, warning) = number_of(view, "DECIMAL");

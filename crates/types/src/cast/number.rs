@@ -239,7 +239,16 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
         // To the nearest, halves to even, as C's rint does.
         Value::Float(x) => (x.round_ties_even() as i128, None),
         Value::Double(x) => (x.round_ties_even() as i128, None),
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => (round_to_integer(rounded_temporal(value)), None),
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+            let overflow = match value {
+                Value::DateTime(t) if temporal::rounds_beyond_last(*t, 0) => {
+                    let message = "Datetime function: datetime field overflow";
+                    CastWarning::new(ErrorCode::DatetimeFunctionOverflow, message)
+                }
+                _ => None,
+            };
+            (round_to_integer(rounded_temporal(value)), overflow)
+        }
         Value::Text(_) | Value::Bytes(_) | Value::Json(_) => {
             let text = text();
             let (n, clean) = integer_prefix(&text);
@@ -313,6 +322,11 @@ fn round_to_integer(d: Decimal) -> i128 {
 /// Fractional seconds round into the seconds before the digits become a number: 23:59:59.5 is the next day.
 fn rounded_temporal(value: &Value) -> Decimal {
     temporal_decimal(&match value {
+        // Behind the last moment there is its day (MySQL: `my_datetime_adjust_frac`).
+        Value::DateTime(t) if temporal::rounds_beyond_last(*t, 0) => {
+            let day = temporal::MICROS_PER_DAY;
+            Value::DateTime(t.div_euclid(day) * day)
+        }
         Value::DateTime(t) => Value::DateTime(temporal::round_datetime(*t, 0)),
         Value::Time(t) => Value::Time(temporal::round_fraction(*t, 0)),
         other => other.clone(),

@@ -78,6 +78,7 @@ pub(super) fn to_year(value: &Value) -> (Value, Option<CastWarning>) {
     }
     let rounded = match value {
         Value::Double(x) => Value::Double(x.round_ties_even()),
+        Value::Float(x) => Value::Double(f64::from(*x).round_ties_even()),
         other => other.clone(),
     };
     match store::store(&rounded, column) {

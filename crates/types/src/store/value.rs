@@ -285,6 +285,10 @@ fn json_cast_name(ty: SqlType) -> &'static str {
 /// A byte string as a text: its bytes are those of the column's character set.
 fn store_bytes_as_text(bytes: &[u8], collation: Collation, column: StoredType) -> Result<Value, Unfit<Value>> {
     let charset = collation.character_set();
+    // Zeros make the first character whole (MySQL: `String::copy_aligned`).
+    let unit = charset.min_bytes() as usize;
+    let padded = [vec![0; (unit - bytes.len() % unit) % unit].as_slice(), bytes].concat();
+    let bytes = padded.as_slice();
     let valid = charset::valid_up_to(charset, bytes);
     let text = charset::decode(charset, &bytes[..valid]).unwrap_or_default();
     let stored = store_text(text.as_bytes(), column);

@@ -39,6 +39,7 @@ impl Binder<'_> {
                 Some(operand) => {
                     let (operand, value) = (self.expr(operand, cx)?, self.expr(&when.condition, cx)?);
                     let (operand, value) = self.json_in_case(operand, value);
+                    let (operand, value) = self.integers_in_case(operand, value);
                     let before = self.warnings.len();
                     let test = self.compare_member(operand, value, "case")?.expr;
                     self.forget_repeated(first.get_or_insert(before..self.warnings.len()), before);
@@ -51,6 +52,16 @@ impl Binder<'_> {
             results.push(self.expr(e, cx)?);
         }
         self.choice(tests, results, "case")
+    }
+
+    /// Integers behind CASE and WHEN, one with a sign and one without, which are compared by their bits (MySQL:
+    /// `cmp_item_int`).
+    fn integers_in_case(&mut self, operand: Item, value: Item) -> (Item, Item) {
+        let are_integers = operand.ty.is_integer() && value.ty.is_integer();
+        match are_integers && operand.ty.is_unsigned() != value.ty.is_unsigned() {
+            true => (self.convert(operand, SqlType::BIGINT), self.convert(value, SqlType::BIGINT)),
+            false => (operand, value),
+        }
     }
 
     /// Documents behind CASE and WHEN as texts, or as numbers beside a number (MySQL: `Item_func_case` compares values

@@ -393,7 +393,8 @@ impl Binder<'_> {
         }
         let digits: Option<Vec<(u8, u8)>> = items.iter().map(|item| item.ty.decimal_digits()).collect();
         let ty = match digits {
-            Some(_) if items.iter().all(|i| i.ty.is_integer() && !i.ty.is_unsigned()) => SqlType::BIGINT,
+            // By their bits, whether they have a sign or not (MySQL: `Item_func_field::val_int`).
+            Some(_) if items.iter().all(|i| i.ty.is_integer()) => SqlType::BIGINT,
             Some(digits) => {
                 let whole = digits.iter().map(|(p, s)| u32::from(p - s)).max().unwrap_or(0);
                 let scale = digits.iter().map(|(_, s)| u32::from(*s)).max().unwrap_or(0);

@@ -81,7 +81,7 @@ impl Binder<'_> {
         let count = if unit.parts().is_empty() { self.number_of_bytes(count) } else { count };
         let digits = interval_digits(unit, count.ty);
         let start = self.of_whole_day(start);
-        let start = match moves_days(unit) {
+        let start = match moves_days(unit) || start.ty == SqlType::Json {
             true => self.dated(start),
             false => {
                 let start = self.bits_as_bytes(start);
