@@ -139,9 +139,7 @@ impl Printer<'_> {
             Expr::Call { function: ScalarFunction::ReadNumber(_) | ScalarFunction::MomentNumber, args, ty } => {
                 format!("cast({} as {})", self.list(args), cast_name(*ty))
             }
-            Expr::Call { function: ScalarFunction::ComputedInteger | ScalarFunction::FittedDouble, args, .. } => {
-                self.list(args)
-            }
+            Expr::Call { function, args, .. } if function.is_unseen_conversion() => self.list(args),
             Expr::Call { function: ScalarFunction::AssignVariable | ScalarFunction::ReadVariable, args, .. } => {
                 self.variable(args)
             }

@@ -7,6 +7,11 @@
 use crate::{Expr, ScalarFunction};
 
 impl ScalarFunction {
+    /// Returns true for a conversion that no one has written.
+    pub fn is_unseen_conversion(self) -> bool {
+        matches!(self, ScalarFunction::ComputedInteger | ScalarFunction::FittedDouble)
+    }
+
     /// Returns true if the function gives the same value for the same arguments whenever it is called, and does nothing
     /// else.
     pub fn is_deterministic(self) -> bool {

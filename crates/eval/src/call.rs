@@ -6,7 +6,6 @@ use muster_types::{
     CastWarning, Collation, ErrorCode, SqlType, Value,
     cast::{cast_from, to_double},
     json,
-    store::fitted_double,
 };
 use std::{cmp::Ordering, ops::Range};
 
@@ -138,9 +137,6 @@ impl Evaluator<'_> {
         if function == ScalarFunction::ComputedInteger {
             return Some(self.computed_integer(expr, &values[0], ty));
         }
-        if function == ScalarFunction::FittedDouble {
-            return Some(Ok(fitted_text(&values[0], ty)));
-        }
         if let ScalarFunction::DecodeText(decoding) = function {
             return Some(text::decoded(&values[0], ty, decoding, self.warn));
         }
@@ -239,17 +235,4 @@ fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usi
 pub(super) fn is_bit_operation(function: ScalarFunction) -> bool {
     use ScalarFunction::*;
     matches!(function, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
-}
-
-/// A floating-point number as a text or byte string of this type stores it.
-fn fitted_text(value: &Value, ty: SqlType) -> Value {
-    let (SqlType::Text { length, .. } | SqlType::Bytes { length, .. }) = ty else { return value.clone() };
-    let mut text = Value::Double(to_double(value).0).to_text(0).unwrap_or_default();
-    if text.len() > length as usize {
-        text = fitted_double(to_double(value).0, length as usize).0;
-    }
-    match ty.is_bytes() {
-        true => Value::Bytes(text.into_bytes().into()),
-        false => Value::Text(text.into()),
-    }
 }

@@ -1,10 +1,13 @@
-//! Numbers of texts where MySQL warns in another way than CAST does, and of texts that were made of dates and times.
+//! Numbers of texts where MySQL warns in another way than CAST does, and of texts that were made of dates and times;
+//! the texts that columns store of numbers.
 
 use muster_algebra::{NumberReading, ScalarFunction};
 use muster_types::{
     CastWarning, ErrorCode, SqlType, Value,
-    cast::{decimal_prefix, has_number},
-    cast_from, temporal,
+    cast::{decimal_prefix, has_number, to_double},
+    cast_from,
+    store::fitted_double,
+    temporal,
 };
 
 /// Type of the number of a date and time with its microseconds.
@@ -19,6 +22,7 @@ pub(super) fn call(
 ) -> Option<Value> {
     match function {
         ScalarFunction::ReadNumber(reading) => Some(read_number(reading, value, ty, warn)),
+        ScalarFunction::FittedDouble => Some(fitted_text(value, ty)),
         ScalarFunction::MomentNumber => Some(moment_number(&value.to_text(6)?, ty, warn)),
         _ => None,
     }
@@ -79,4 +83,17 @@ fn moment_number(text: &str, ty: SqlType, warn: &mut dyn FnMut(CastWarning)) -> 
     let (number, warnings) = cast_from(&number, None, ty);
     warnings.into_iter().for_each(warn);
     number
+}
+
+/// A floating-point number as a text or byte string of this type stores it.
+fn fitted_text(value: &Value, ty: SqlType) -> Value {
+    let (SqlType::Text { length, .. } | SqlType::Bytes { length, .. }) = ty else { return value.clone() };
+    let mut text = Value::Double(to_double(value).0).to_text(0).unwrap_or_default();
+    if text.len() > length as usize {
+        text = fitted_double(to_double(value).0, length as usize).0;
+    }
+    match ty.is_bytes() {
+        true => Value::Bytes(text.into_bytes().into()),
+        false => Value::Text(text.into()),
+    }
 }

@@ -118,8 +118,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The number that the member of an ENUM column has in another ENUM, the error value as itself (MySQL: `field_conv`);
-    /// a number that the other does not have, if the member is none of its own.
+    /// The number that the member of an ENUM column has in another ENUM, the error value as itself (MySQL:
+    /// `field_conv`); a number that the other does not have, if the member is none of its own.
     fn member_of_other(&self, item: Item, from: MemberList, to: MemberList) -> Item {
         let ty = SqlType::BIGINT_UNSIGNED;
         let number = Item::new(Expr::Cast { arg: Box::new(self.bare(item).expr), ty }, ty);

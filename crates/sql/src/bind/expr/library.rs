@@ -279,11 +279,7 @@ impl Binder<'_> {
                     self.convert_to_text(item, default)
                 }
             },
-            Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
-            Takes::Bytes => match self.bits_as_bytes(item) {
-                item if item.ty.is_bytes() => item,
-                item => self.convert_to_text(item, default),
-            },
+            Takes::Bytes => self.bytes_argument(item),
             Takes::Int => {
                 let item = self.number_of_bytes(item);
                 self.count(item)
@@ -306,6 +302,14 @@ impl Binder<'_> {
                 };
                 self.convert(item, ty)
             }
+        }
+    }
+
+    /// A byte string, a text or a value as its text; of a BIT its bytes.
+    fn bytes_argument(&mut self, item: Item) -> Item {
+        match self.bits_as_bytes(item) {
+            item if item.ty.is_bytes() || item.ty.is_text() => item,
+            item => self.convert_to_text(item, self.default_collation()),
         }
     }
 
