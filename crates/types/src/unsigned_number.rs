@@ -37,6 +37,14 @@ impl UnsignedNumber {
         }
     }
 
+    /// The type of the same values without ZEROFILL.
+    pub fn unfilled(self) -> SqlType {
+        match self.kind {
+            NumberKind::Int(_) => self.plain(),
+            _ => SqlType::Unsigned(UnsignedNumber { zerofill: None, ..self }),
+        }
+    }
+
     /// The characters that ZEROFILL fills values up to if the column has no display width (MySQL: the largest length of
     /// a value without its sign).
     pub fn default_width(kind: NumberKind) -> u8 {

@@ -45,6 +45,19 @@ impl Binder<'_> {
         }
     }
 
+    /// The item with the values of the column itself, without what ZEROFILL shows of them: what is no column has no
+    /// such attribute.
+    pub(super) fn bare_unfilled(&self, item: Item) -> Item {
+        match self.declared_type(&item) {
+            Some(SqlType::Unsigned(number)) if number.zerofill.is_some() => {
+                let ty = number.unfilled();
+                let expr = Expr::Cast { arg: Box::new(self.bare(item.clone()).expr), ty };
+                Item { expr, ty, ..item }
+            }
+            _ => self.bare(item),
+        }
+    }
+
     /// The item as a part of a JSON document: the values of a BIT column as its bits.
     pub(super) fn with_bits(&self, item: Item) -> Item {
         match self.declared_type(&item) {
@@ -168,11 +181,12 @@ impl Binder<'_> {
     /// ZEROFILL number a text.
     pub(super) fn declared_if_wanted(&self, item: Item, ty: SqlType) -> Item {
         let is_string = ty.is_text() || ty.is_bytes();
+        let is_subquery = matches!(&item.expr, Expr::Cast { arg, .. } if matches!(**arg, Expr::Subquery(_)));
         let wanted = match self.declared_type(&item) {
             Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric() || ty == SqlType::Year,
             Some(SqlType::Year) => is_string,
             Some(SqlType::Bit { .. }) => is_string || ty.is_temporal(),
-            Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some(),
+            Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some() && !is_subquery,
             _ => false,
         };
         if wanted { self.bare(item) } else { item }

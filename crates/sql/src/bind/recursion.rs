@@ -146,6 +146,8 @@ impl Binder<'_> {
                 SqlType::Bytes { kind: BytesKind::Binary, length } => {
                     SqlType::Bytes { kind: BytesKind::VarBinary, length }
                 }
+                // Its columns have no ZEROFILL.
+                SqlType::Unsigned(number) => number.unfilled(),
                 ty => ty,
             };
             let id = self.columns.add_computed(name.clone(), ty, true);

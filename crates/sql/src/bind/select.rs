@@ -225,7 +225,8 @@ impl Binder<'_> {
                 ..ExprContext::new(scope, names, Clause::FieldList)
             };
             let item = self.expr(expr, &mut cx)?;
-            let item = self.bare(item);
+            let is_subquery = matches!(&item.expr, Expr::Cast { arg, .. } if matches!(**arg, Expr::Subquery(_)));
+            let item = if is_subquery { self.bare_unfilled(item) } else { self.bare(item) };
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
             let modes = self.env.session.sql_modes();
             let alias = alias.map(|alias| self.without_leading_spaces(alias));

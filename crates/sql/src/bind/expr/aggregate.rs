@@ -362,7 +362,7 @@ impl Binder<'_> {
         let is_member = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Enum(_) | SqlType::Set(_)));
         let is_any = name == "ANY_VALUE" && !items.iter().any(is_member);
         let bare = is_any || is_extreme && items.iter().all(is_number);
-        if bare { items.into_iter().map(|item| self.bare(item)).collect() } else { items }
+        if bare { items.into_iter().map(|item| self.bare_unfilled(item)).collect() } else { items }
     }
 
     fn group_concat(
