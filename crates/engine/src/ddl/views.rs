@@ -121,11 +121,14 @@ fn given_names(context: &Arc<StatementContext>, statement: &CreateView, bound: &
     Ok(if is_kept { Vec::new() } else { written })
 }
 
-/// The names of a query's columns as a view has them. Names that nobody has given become others where they are none for
+/// The names of a query's columns as a view has them: those of columns as they are written. Names that nobody has given become others where they are none for
 /// a column (MySQL: `make_valid_column_names`) or stand twice (`make_unique_view_field_name`).
 fn valid_names(bound: &Bound) -> Vec<String> {
     let is_generated = |i: usize| bound.generated_names.get(i).copied().unwrap_or(false);
-    let mut names: Vec<String> = bound.outputs.iter().map(|(_, name)| name.clone()).collect();
+    let mut names: Vec<String> = match bound.written_names.len() == bound.outputs.len() {
+        true => bound.written_names.clone(),
+        false => bound.outputs.iter().map(|(_, name)| name.clone()).collect(),
+    };
     for (i, name) in names.iter_mut().enumerate().filter(|(i, _)| is_generated(*i)) {
         if name.is_empty() || name.ends_with(' ') || name.chars().count() > NAME_CHARS_MAX {
             *name = format!("Name_exp_{}", i + 1);

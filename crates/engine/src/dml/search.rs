@@ -64,6 +64,7 @@ pub fn plan(
         tables: Vec::new(),
         stars: Vec::new(),
         generated_names: Vec::new(),
+        written_names: Vec::new(),
         made: BTreeMap::new(),
         uses_variables: false,
         aggregated: false,

@@ -41,6 +41,8 @@ pub(crate) struct Binder<'a> {
     pub hexadecimal_columns: HashSet<ColId>,
     /// See [`super::Bound::generated_names`].
     pub generated_names: Vec<bool>,
+    /// See [`super::Bound::written_names`].
+    pub written_names: Vec<String>,
     /// See [`super::Bound::made`].
     pub made: BTreeMap<ColId, SqlType>,
     /// See [`super::Bound::uses_variables`].
@@ -204,6 +206,7 @@ impl<'a> Binder<'a> {
             stars: Vec::new(),
             hexadecimal_columns: HashSet::new(),
             generated_names: Vec::new(),
+            written_names: Vec::new(),
             made: BTreeMap::new(),
             uses_variables: false,
             aggregated: false,

@@ -33,6 +33,7 @@ mod chosen_shape;
 mod column_rights;
 mod cut_fraction;
 mod declared;
+mod declared_name;
 mod dependency;
 mod dml;
 mod expr;
@@ -248,6 +249,8 @@ pub struct Bound {
     pub stars: Vec<Star>,
     /// For each result column, true if its name is the text of an expression: nobody has given it.
     pub generated_names: Vec<bool>,
+    /// The result columns' names, those of columns as they are written. Empty for a query that begins with no SELECT.
+    pub written_names: Vec<String>,
     /// Types of the columns that CREATE TABLE .. SELECT makes of outputs, where they are not those of their values.
     pub made: BTreeMap<ColId, SqlType>,
     /// True if the statement reads or assigns variables.
@@ -322,6 +325,7 @@ impl Binder<'_> {
             tables: self.tables,
             stars: self.stars,
             generated_names: self.generated_names,
+            written_names: self.written_names,
             made: self.made,
             uses_variables: self.uses_variables,
             aggregated: self.aggregated,

@@ -177,6 +177,9 @@ impl Binder<'_> {
         if self.block == Some(0) {
             let is_generated = |s: &Selected| !s.explicit && s.ast.is_some_and(|ast| column_name(ast).is_none());
             self.generated_names = selected.iter().map(is_generated).collect();
+            let written =
+                |s: &Selected| s.ast.filter(|_| !s.explicit).and_then(column_name).unwrap_or(&s.name).to_string();
+            self.written_names = selected.iter().map(written).collect();
             self.aggregated = aggregated;
         }
         if !aggregated && let Some(from) = wanted {
@@ -230,7 +233,8 @@ impl Binder<'_> {
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
             let modes = self.env.session.sql_modes();
             let alias = alias.map(|alias| self.without_leading_spaces(alias));
-            let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written, modes));
+            let name = alias.clone().or_else(|| self.declared_name(expr, scope.from));
+            let name = name.unwrap_or_else(|| implicit_name(expr, written, modes));
             let explicit = alias.is_some();
             let alias = alias.or_else(|| column_name(expr).map(str::to_string));
             found.push(Selected { item, name, ast: Some(expr), alias, explicit });

@@ -136,6 +136,7 @@ impl Surroundings {
             tables: Vec::new(),
             stars: Vec::new(),
             generated_names: Vec::new(),
+            written_names: Vec::new(),
             made: BTreeMap::new(),
             uses_variables: false,
             aggregated: false,
