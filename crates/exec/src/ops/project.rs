@@ -66,13 +66,16 @@ impl ProjectExec {
         })
     }
 
-    /// A condition over the columns of this operator, over those of its input.
-    fn below(&self, condition: Physical) -> Result<Physical> {
-        let replaced = condition.transform_up(|e| {
+    /// A condition over the columns of this operator, over those of its input. `None` if it is about what is computed
+    /// here: below, that would be computed for rows which conditions may drop in between, and may fail for these.
+    fn below(&self, condition: &Physical) -> Result<Option<Physical>> {
+        let mut is_about_input = true;
+        let replaced = condition.clone().transform_up(|e| {
             let expr = e.downcast_ref::<Column>().and_then(|column| self.exprs.get(column.index()));
+            is_about_input &= expr.is_none_or(|expr| expr.is::<Column>());
             Ok(expr.map_or_else(|| Transformed::no(e.clone()), |expr| Transformed::yes(expr.clone())))
         });
-        replaced.data()
+        Ok(Some(replaced.data()?).filter(|_| is_about_input))
     }
 }
 
@@ -124,7 +127,9 @@ impl ExecutionPlan for ProjectExec {
         parent_filters: Vec<Physical>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        let below = parent_filters.into_iter().map(|filter| self.below(filter)).collect::<Result<Vec<_>>>()?;
+        // The input has no columns of the names that are computed here, so it is not asked about those that stay.
+        let below = parent_filters.iter().map(|filter| Ok(self.below(filter)?.unwrap_or_else(|| filter.clone())));
+        let below = below.collect::<Result<Vec<_>>>()?;
         Ok(FilterDescription::new().with_child(ChildFilterDescription::from_child(&below, &self.input)?))
     }
 

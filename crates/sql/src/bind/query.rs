@@ -186,7 +186,10 @@ impl Binder<'_> {
         let decimals = self.common_decimals(&inputs, &types);
         let given: Vec<Vec<ColId>> =
             inputs.iter().map(|q| q.outputs.iter().map(|output| output.id).collect()).collect();
-        let names: Vec<Output> = inputs[0].outputs.clone();
+        let mut names: Vec<Output> = inputs[0].outputs.clone();
+        for (i, name) in names.iter_mut().enumerate() {
+            name.is_ascii = inputs.iter().all(|input| input.outputs[i].is_ascii);
+        }
         for input in &mut inputs {
             self.cut_bytes(input, &types, &names);
         }

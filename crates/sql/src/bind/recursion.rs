@@ -152,7 +152,8 @@ impl Binder<'_> {
             };
             let id = self.columns.add_computed(name.clone(), ty, true);
             self.columns.set_decimals(id, self.columns.get(output.id).decimals);
-            outputs.push(Output { id, name, ..output.clone() });
+            // What the steps add is not known yet.
+            outputs.push(Output { id, name, is_ascii: false, ..output.clone() });
         }
         outputs
     }

@@ -22,6 +22,8 @@ pub(super) fn reread(source: &mut SourceText) {
                 if let Some(text) = text_of(&mut source.tokens[first].token) {
                     text.push_str(&more);
                     source.tokens[at].token = Token::Whitespace(Whitespace::Space);
+                    source.ends[first] = source.ends[at];
+                    source.tokens[first].span.end = source.tokens[at].span.end;
                 }
             }
             (Token::NationalStringLiteral(_), _) => first = Some(at),

@@ -40,8 +40,9 @@ impl Query {
 }
 
 fn has_limit(query: &ast::Query) -> bool {
+    let is_whole = query.order_by.is_none();
     let inner = match &*query.body {
-        ast::SetExpr::Query(inner) => has_limit(inner),
+        ast::SetExpr::Query(inner) if is_whole => has_limit(inner),
         _ => false,
     };
     inner || query.limit_clause.is_some()

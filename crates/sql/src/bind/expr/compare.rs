@@ -14,7 +14,7 @@ use crate::{
 use muster_algebra::{ArithmeticOp, Columns, CompareOp, Expr, Quantifier, Rel, ScalarFunction, SubqueryKind};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, Value,
-    cast::deprecation,
+    cast::{cast_dated, deprecation},
     sql_type::DECIMAL128_MAX_PRECISION,
     store::{StoreFault, text::printable},
     temporal::{self, DateModes, FSP_MAX, ZERO_DATE, datetime_of},
@@ -64,7 +64,8 @@ impl<'a> Binder<'a> {
         self.row_comparison(op, left, right, cx)
     }
 
-    /// Compares a date with a `?` whose text is none: that is NULL, with a warning (MySQL 8 takes the type of a
+    /// Compares a date with a `?` whose text is no date of the calendar: a day that its month lacks is one for
+    /// parameters, and what is no date at all is NULL, with a warning, and no NULL for `<=>` (MySQL 8 takes the type of a
     /// parameter from what stands next to it).
     fn compare_with_no_date(
         &mut self,
@@ -72,18 +73,26 @@ impl<'a> Binder<'a> {
         (left, l): (&ast::Expr, Item),
         (right, r): (&ast::Expr, Item),
     ) -> Result<Item> {
-        let mut known = |expr: &ast::Expr, item: Item, other: SqlType| match item.as_literal() {
+        const MOMENT: SqlType = SqlType::DateTime { fsp: FSP_MAX };
+        let modes = DateModes { allows_invalid: true, ..self.env.session.date_modes() };
+        let mut is_date = true;
+        let mut known = |expr: &ast::Expr, item: Item| match item.as_literal() {
             Some(value) if is_parameter(expr) => {
-                let shown = value.to_text(6).unwrap_or_default();
-                let kind = if other == SqlType::Date { "date" } else { "datetime" };
-                self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect {kind} value: '{shown}'"));
-                Item::literal(Value::Null, other)
+                let (moment, _) = cast_dated(value, MOMENT, modes);
+                if moment.is_null() {
+                    is_date = false;
+                    let shown = value.to_text(FSP_MAX).unwrap_or_default();
+                    self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect datetime value: '{shown}'"));
+                }
+                Item::literal(moment, MOMENT)
             }
             _ => item,
         };
-        let types = (l.ty, r.ty);
-        let (l, r) = (known(left, l, types.1), known(right, r, types.0));
-        self.compare(op, l, r)
+        let (l, r) = (known(left, l), known(right, r));
+        match (op, is_date) {
+            (CompareOp::NullSafeEq, false) => Ok(Item::bool(Expr::bool(false))),
+            _ => self.compare(op, l, r),
+        }
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
