@@ -121,8 +121,9 @@ fn given_names(context: &Arc<StatementContext>, statement: &CreateView, bound: &
     Ok(if is_kept { Vec::new() } else { written })
 }
 
-/// The names of a query's columns as a view has them: those of columns as they are written. Names that nobody has given become others where they are none for
-/// a column (MySQL: `make_valid_column_names`) or stand twice (`make_unique_view_field_name`).
+/// The names of a query's columns as a view has them: those of columns as they are written. Names that nobody has given
+/// become others where they are none for a column (MySQL: `make_valid_column_names`) or stand twice
+/// (`make_unique_view_field_name`).
 fn valid_names(bound: &Bound) -> Vec<String> {
     let is_generated = |i: usize| bound.generated_names.get(i).copied().unwrap_or(false);
     let mut names: Vec<String> = match bound.written_names.len() == bound.outputs.len() {

@@ -113,8 +113,6 @@ constants! {
     move_value_ns = 0.6, "not measured: as reading it in a scan";
     /// Writing one value of a row that does not fit into memory to a file, and reading it from there.
     spill_value_ns = 12.0, "not measured: sixteen bytes there and back at 2.7 GB/s each";
-    /// Testing one row of the probe side with the filter of a hash join's keys.
-    join_filter_ns = 1.0, "not measured: a load from a bitmap";
     /// Starting a subquery once more: its operators are made for each run.
     subplan_ms = 0.03, "not measured";
 }
@@ -153,8 +151,6 @@ const PAGE_BYTES: f64 = 16_384.0;
 const VALUE_BYTES: f64 = 16.0;
 /// Bytes of a primary key in a buffer, about.
 const KEY_BYTES: f64 = 16.0;
-/// A filter that drops less of the probe rows is not tested any more.
-const FILTERED_SHARE_MIN: f64 = 0.1;
 /// Part of the price of reading a page that stays in memory for later executions which the first one is charged.
 const COLD_READ_SHARE: f64 = 0.1;
 
@@ -269,18 +265,14 @@ impl CostModel {
         }
     }
 
-    /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it that
-    /// the filter of its keys does not drop. If the table does not fit into memory, both go to files.
+    /// Building a hash table of one input, before any row is delivered, and looking the rows of the other up in it. If
+    /// the table does not fit into memory, both go to files.
     fn build_and_probe(&self, build: JoinInput, probe: JoinInput, output_rows: f64) -> Cost {
         let insert_ns = self.by_size(self.build_cached_ns, self.build_ns, build.rows);
         let build_ns = build.rows * insert_ns + build.values() * self.move_value_ns;
-        let found = probe.rows.min(output_rows);
-        let filtered_rows = if found < probe.rows * (1.0 - FILTERED_SHARE_MIN) { probe.rows } else { 0.0 };
-        let looked_up = if filtered_rows > 0.0 { found } else { probe.rows };
-        let probe_ns = looked_up * self.by_size(self.probe_cached_ns, self.probe_ns, build.rows);
-        let built = self.divided(build_ns) + self.spill(build.values(), looked_up * probe.columns as f64);
-        let probed_ns = filtered_rows * self.join_filter_ns + probe_ns + output_rows * self.join_output_ns;
-        built.before_first_row() + self.divided(probed_ns)
+        let probe_ns = probe.rows * self.by_size(self.probe_cached_ns, self.probe_ns, build.rows);
+        let built = self.divided(build_ns) + self.spill(build.values(), probe.values());
+        built.before_first_row() + self.divided(probe_ns + output_rows * self.join_output_ns)
     }
 
     /// Joining two inputs in key order, without them. One thread does it.

@@ -141,17 +141,6 @@ fn threads_share_what_can_be_divided() {
 }
 
 #[test]
-fn probe_rows_that_a_filter_drops_are_not_looked_up() {
-    let model = CostModel::default();
-    let (build, probe) = (JoinInput { rows: 1e5, columns: 2 }, JoinInput { rows: 6e6, columns: 4 });
-    let join_ms = |found| model.build_and_probe(build, probe, found).total_ms();
-    let delivered_ms = |rows: f64| rows * model.join_output_ns * NS;
-    assert!(join_ms(1e4) - delivered_ms(1e4) < 0.3 * (join_ms(6e6) - delivered_ms(6e6)));
-    // A filter that drops next to nothing is not tested.
-    assert_eq!(join_ms(5.9e6) - delivered_ms(5.9e6), join_ms(6e6) - delivered_ms(6e6));
-}
-
-#[test]
 fn later_executions_share_the_price_of_pages_that_stay() {
     let model = CostModel::default();
     let read_ms = |resident_share, kept_share| {

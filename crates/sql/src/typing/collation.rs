@@ -247,7 +247,7 @@ mod tests {
             shown: None,
             characters: None,
             text_collation: None,
-            is_ascii: false,
+            is_ascii: true,
         }
     }
 

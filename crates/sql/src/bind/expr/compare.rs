@@ -65,8 +65,8 @@ impl<'a> Binder<'a> {
     }
 
     /// Compares a date with a `?` whose text is no date of the calendar: a day that its month lacks is one for
-    /// parameters, and what is no date at all is NULL, with a warning, and no NULL for `<=>` (MySQL 8 takes the type of a
-    /// parameter from what stands next to it).
+    /// parameters, and what is no date at all is NULL, with a warning, and no NULL for `<=>` (MySQL 8 takes the type of
+    /// a parameter from what stands next to it).
     fn compare_with_no_date(
         &mut self,
         op: CompareOp,
