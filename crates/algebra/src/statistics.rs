@@ -34,9 +34,6 @@ pub struct IndexStatistics {
     pub height: u32,
     /// Share of its pages that are in memory now, 0 to 1.
     pub resident_share: f64,
-    /// Share of its pages that the buffer pool has room for beside all other tables, 0 to 1.
-    #[serde(default)]
-    pub kept_share: f64,
     /// Rank correlation of its first part with the order of the primary key, -1 to 1; `None`: not known.
     #[serde(default)]
     pub clustering: Option<f64>,

@@ -15,14 +15,13 @@ pub fn tree_of(statistics: &dyn Statistics, table: &TableDef, index: usize) -> T
         Some(known) => Tree {
             entries,
             leaf_pages: known.leaf_pages.max(1.0),
-            resident_share: known.resident_share,
-            kept_share: known.kept_share,
+            resident_share: known.resident_share.clamp(0.0, 1.0),
             spread: Spread::default(),
         },
         None => {
             let per_leaf = if index == 0 { ENTRIES_PER_LEAF.0 } else { ENTRIES_PER_LEAF.1 };
             let leaf_pages = (entries / per_leaf).max(1.0);
-            Tree { entries, leaf_pages, resident_share: 1.0, kept_share: 1.0, spread: Spread::default() }
+            Tree { entries, leaf_pages, resident_share: 1.0, spread: Spread::default() }
         }
     }
 }

@@ -83,8 +83,7 @@ impl Statistics for StatementTables {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
-            resident_share: self.set.resident_share(table.id, index),
-            kept_share: self.pool_share(),
+            resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
             clustering: self.clustering(table, index),
         })
     }

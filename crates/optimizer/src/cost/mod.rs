@@ -151,8 +151,6 @@ const PAGE_BYTES: f64 = 16_384.0;
 const VALUE_BYTES: f64 = 16.0;
 /// Bytes of a primary key in a buffer, about.
 const KEY_BYTES: f64 = 16.0;
-/// Part of the price of reading a page that stays in memory for later executions which the first one is charged.
-const COLD_READ_SHARE: f64 = 0.1;
 
 impl CostModel {
     /// Between `small` and `large` as a hash table outgrows the caches.
@@ -345,7 +343,7 @@ impl CostModel {
     /// Reading those of `pages` that are not in memory. The first one is waited for alone, whatever comes behind it; so
     /// tables of a page cost the same in every way, and plans over them do not change with what is in memory.
     fn missing(&self, tree: &Tree, pages: f64, read_ms: f64) -> Cost {
-        let missing = pages * tree.read_share();
+        let missing = pages * (1.0 - tree.resident_share).clamp(0.0, 1.0);
         Cost::io(missing.min(1.0) * self.single_read_ms + (missing - 1.0).max(0.0) * read_ms)
     }
 

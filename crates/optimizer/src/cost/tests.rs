@@ -12,13 +12,7 @@ fn building_is_two_to_three_times_probing() {
 #[test]
 fn fetching_a_few_percent_loses_against_a_scan() {
     let table = 6e6;
-    let tree = Tree {
-        entries: table,
-        leaf_pages: table / 150.0,
-        resident_share: 1.0,
-        kept_share: 1.0,
-        spread: Spread::default(),
-    };
+    let tree = Tree { entries: table, leaf_pages: table / 150.0, resident_share: 1.0, spread: Spread::default() };
     let fetch = |rows: f64| CostModel::default().fetches(&tree, rows, 1.0).total_ms();
     let scan_ms = CostModel::default().clustered_scan(table, 4, 2.0).total_ms();
     assert!(fetch(table * 0.05) > scan_ms && fetch(table * 0.0005) < scan_ms);
@@ -26,7 +20,7 @@ fn fetching_a_few_percent_loses_against_a_scan() {
 
 #[test]
 fn reads_that_wait_for_each_other_cost_most() {
-    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.1, kept_share: 0.1, spread: Spread::default() };
+    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.1, spread: Spread::default() };
     let model = CostModel::default();
     let (one_by_one, together) = (model.single_lookups(&tree, 1e4, 1e4), model.lookups(&tree, 1e4, 1e4, 1.0));
     assert!(one_by_one.total_ms() > 3.0 * together.total_ms());
@@ -41,7 +35,7 @@ fn reads_that_wait_for_each_other_cost_most() {
 #[test]
 fn rows_of_a_correlated_index_are_in_few_leaves() {
     let model = CostModel::default();
-    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.0, kept_share: 0.0, spread: Spread::default() };
+    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.0, spread: Spread::default() };
     let fetches_ms = |correlation| model.fetches(&tree.reached_by(correlation, 1), 6e3, 1.0).io_ms;
     assert_eq!(fetches_ms(None), fetches_ms(Some(0.0)));
     assert_eq!(fetches_ms(Some(-1.0)), fetches_ms(Some(1.0)));
@@ -110,7 +104,7 @@ fn constants_are_set_by_the_names_they_are_shown_under() {
 
 #[test]
 fn each_pass_of_a_small_buffer_visits_leaves_again() {
-    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.2, kept_share: 0.2, spread: Spread::default() };
+    let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share: 0.2, spread: Spread::default() };
     let model = |join_buffer_bytes, mrr_buffer_bytes| CostModel {
         limits: Limits { join_buffer_bytes, mrr_buffer_bytes, ..Limits::default() },
         ..CostModel::default()
@@ -138,19 +132,4 @@ fn threads_share_what_can_be_divided() {
     let ordered_ms = |threads| scan_ms(threads) * of(threads).one_stream();
     assert_eq!(ordered_ms(8.0), ordered_ms(2.0));
     assert_eq!(ordered_ms(1.0), scan_ms(1.0));
-}
-
-#[test]
-fn later_executions_share_the_price_of_pages_that_stay() {
-    let model = CostModel::default();
-    let read_ms = |resident_share, kept_share| {
-        let spread = Spread::default();
-        let tree = Tree { entries: 6e6, leaf_pages: 4e4, resident_share, kept_share, spread };
-        model.sequential_reads(&tree, 6e6).io_ms
-    };
-    assert_eq!(read_ms(1.0, 1.0), 0.0);
-    assert!(read_ms(0.0, 1.0) > 0.0 && read_ms(0.0, 1.0) < 0.2 * read_ms(0.0, 0.0));
-    assert!(read_ms(0.5, 1.0) < read_ms(0.0, 1.0));
-    // Nobody promises room to what is there.
-    assert_eq!(read_ms(0.5, 0.0), read_ms(0.5, 0.5));
 }

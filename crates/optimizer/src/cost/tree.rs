@@ -1,7 +1,5 @@
 //! Sizes of indexes, and how many of their leaves keys are in.
 
-use super::COLD_READ_SHARE;
-
 /// An index as far as its size matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tree {
@@ -9,8 +7,6 @@ pub struct Tree {
     pub leaf_pages: f64,
     /// Share of the pages that are in memory.
     pub resident_share: f64,
-    /// Share of the pages that the buffer pool has room for, or that are in it all the same.
-    pub kept_share: f64,
     /// How near to each other the keys are that are looked up together.
     pub spread: Spread,
 }
@@ -25,14 +21,6 @@ pub struct Spread {
 }
 
 impl Tree {
-    /// Part of the price of reading all pages from the device: a page that stays in memory is paid by the executions
-    /// that find it there, too.
-    pub(super) fn read_share(&self) -> f64 {
-        let resident = self.resident_share.clamp(0.0, 1.0);
-        let kept = self.kept_share.clamp(resident, 1.0);
-        (1.0 - kept) + (kept - resident) * COLD_READ_SHARE
-    }
-
     /// The tree for keys that come from so many ranges of an index with this rank correlation with the order of the
     /// tree. The square of it is the share of what decides a row's place in one that decides it in the other.
     pub fn reached_by(self, correlation: Option<f64>, ranges: usize) -> Tree {

@@ -30,14 +30,7 @@ impl Injected {
 
     /// An index of so many leaves, of which a share is in memory.
     pub fn index(mut self, table: &str, index: usize, leaf_pages: f64, resident_share: f64) -> Injected {
-        let known = IndexStatistics {
-            distinct: Vec::new(),
-            leaf_pages,
-            height: 3,
-            resident_share,
-            kept_share: resident_share,
-            clustering: None,
-        };
+        let known = IndexStatistics { distinct: Vec::new(), leaf_pages, height: 3, resident_share, clustering: None };
         self.indexes.insert((table.into(), index), known);
         self
     }

@@ -82,7 +82,6 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
                     height: number(3) as u32,
                     distinct: (4..fields.len()).map(number).collect(),
                     resident_share: 1.0,
-                    kept_share: 1.0,
                     clustering: None,
                 };
                 let ty = table.indexes[*index].parts.first().map(|p| table.columns[p.column].ty);
