@@ -93,7 +93,7 @@ fn fitted_text(value: &Value, ty: SqlType) -> Value {
         text = fitted_double(to_double(value).0, length as usize).0;
     }
     match ty.is_bytes() {
-        true => Value::Bytes(text.into_bytes().into()),
-        false => Value::Text(text.into()),
+        true => Value::Bytes(text.into_bytes()),
+        false => Value::Text(text),
     }
 }
