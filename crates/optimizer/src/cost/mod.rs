@@ -31,7 +31,7 @@ macro_rules! constants {
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct CostModel {
             $($(#[doc = $doc])+ pub $name: f64,)+
-            /// What the statement runs with: no constants of the machine.
+            /// The limits of the statement, which are no constants of the machine.
             pub limits: Limits,
         }
 
@@ -117,7 +117,7 @@ constants! {
     subplan_ms = 0.03, "not measured";
 }
 
-/// What a statement runs with, as far as costs depend on it.
+/// The memory, buffers and threads of a statement, as far as costs depend on them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Bytes that an operator may keep in memory; what is more goes to files.

@@ -277,7 +277,7 @@ impl Binder<'_> {
                 let item = |q: &BoundQuery| {
                     let output = &q.outputs[i];
                     let item = self.output_item(output);
-                    // What CAST makes has a variable length.
+                    // A byte string that CAST makes has a variable length.
                     let is_column = self.columns.get(output.id).origin.is_some();
                     let ty = match item.ty {
                         SqlType::Bytes { kind: BytesKind::Binary, length } if !is_column => {

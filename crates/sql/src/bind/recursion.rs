@@ -152,7 +152,7 @@ impl Binder<'_> {
             };
             let id = self.columns.add_computed(name.clone(), ty, true);
             self.columns.set_decimals(id, self.columns.get(output.id).decimals);
-            // What the steps add is not known yet.
+            // The values that the steps add are not known yet.
             outputs.push(Output { id, name, is_ascii: false, ..output.clone() });
         }
         outputs

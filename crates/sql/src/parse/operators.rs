@@ -22,7 +22,7 @@ pub(super) fn split(source: &mut SourceText) {
         source.starts.push(start);
         source.ends.push(end);
     };
-    // Where the `@` of a variable stands whose name comes next.
+    // The place of the `@` of a variable whose name comes next.
     let mut sign: Option<(Location, usize)> = None;
     for (TokenWithSpan { token, span }, (start, end)) in tokens.into_iter().zip(starts.into_iter().zip(ends)) {
         if let Some((place, at)) = sign.take() {

@@ -41,7 +41,7 @@ impl StoredType {
     }
 }
 
-/// What stands for a hexadecimal literal that is beyond all numbers, larger than any decimal.
+/// The number that stands for a hexadecimal literal beyond all numbers: it is larger than any decimal.
 pub const LONG_LITERAL: Decimal = Decimal::wide(i256::MAX, 0);
 
 /// Bytes of the longest hexadecimal literal that is an integer.

@@ -13,7 +13,7 @@ use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp};
 use muster_types::Result;
 
-/// What a plan is built with.
+/// Builds the plan of a region from a tree of its units.
 pub struct Builder<'p, 'a, 'g> {
     pub planner: &'p mut Planner<'a>,
     pub graph: &'g Graph,

@@ -54,10 +54,11 @@ impl<'a> Binder<'a> {
             let (l, r) = (left_truth.unwrap_or(l), right_truth.unwrap_or(r));
             let besides = (beside_compared(&r), beside_compared(&l));
             let (l, r) = (self.beside_number(left, l, besides.0), self.beside_number(right, r, besides.1));
+            if !is_parameter(left) && !is_parameter(right) {
+                return compare(self, op, l, r);
+            }
             return match compare(self, op, l.clone(), r.clone()) {
-                Err(e) if e.code == ErrorCode::WrongValue && (is_parameter(left) || is_parameter(right)) => {
-                    self.compare_with_no_date(op, (left, l), (right, r))
-                }
+                Err(e) if e.code == ErrorCode::WrongValue => self.compare_with_no_date(op, (left, l), (right, r)),
                 compared => compared,
             };
         }
